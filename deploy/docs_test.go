@@ -2,7 +2,6 @@ package deploy
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -20,11 +19,7 @@ import (
 // guide is docs/campaign.md. Its commands are run by the tests of package torturecli.
 func guide(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../docs/campaign.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return readText(t, "../docs/campaign.md")
 }
 
 // The guide's tables have all fields of a plan, in their order, with their defaults, and no others.
@@ -68,18 +63,14 @@ func TestShownYAML(t *testing.T) {
 	}
 	shown := 0
 	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join("..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range yamlBlock.FindAllSubmatch(text, -1) {
+		for _, m := range yamlBlock.FindAllStringSubmatch(readText(t, filepath.Join("..", name)), -1) {
 			shown++
 			var value any
-			if err := yaml.UnmarshalStrict(m[1], &value); err != nil {
+			if err := yaml.UnmarshalStrict([]byte(m[1]), &value); err != nil {
 				t.Errorf("%s: %v\n%s", name, err, m[1])
 			}
-			for _, action := range action.FindAllSubmatch(m[1], -1) {
-				if !pinned.Match(action[1]) {
+			for _, action := range action.FindAllStringSubmatch(m[1], -1) {
+				if !pinned.MatchString(action[1]) {
 					t.Errorf("%s: %s is not named by a commit", name, action[1])
 				}
 			}

@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -74,11 +73,7 @@ func globbed(t *testing.T, pattern string) []string {
 // readYAML reads a file that has no keys but those of into.
 func readYAML(t *testing.T, name string, into any) {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.UnmarshalStrict(text, into); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(readText(t, name)), into); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 }

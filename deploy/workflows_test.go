@@ -9,22 +9,34 @@ import (
 	"testing"
 
 	"github.com/rhysd/actionlint"
+
+	"github.com/zktorture/zktorture/internal/documents"
 )
 
-// Workflows for GitHub are those of this repository, those that pages show, and the one of docs/ci.md with what the page
-// says to add for SARIF. actionlint knows their syntax, their expressions, and the inputs of well-known actions by their
+// Workflows for GitHub are those of this repository and those that pages show, also with all the parts that the page
+// says to add. actionlint knows their syntax, their expressions, and the inputs of well-known actions by their
 // major versions.
 func TestWorkflows(t *testing.T) {
 	workflows := map[string]string{}
 	for _, name := range globbed(t, "../.github/workflows/*.yml") {
 		workflows[name] = readText(t, name)
 	}
-	for _, name := range []string{"../docs/ci.md", "../docs/campaign.md"} {
-		whole, parts := shownWorkflow(t, name)
+	pages, err := documents.List("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range pages {
+		whole, parts := shownWorkflow(t, filepath.Join("..", name))
+		if whole == "" {
+			continue
+		}
 		workflows[name] = whole
 		if len(parts) > 0 {
 			workflows[name+", with all parts"] = withParts(t, whole, parts)
 		}
+	}
+	if len(workflows) < 5 {
+		t.Errorf("there are %d workflows", len(workflows))
 	}
 	for name, text := range workflows {
 		linter, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{})

@@ -42,7 +42,7 @@ func TestConfirm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := confirmation(animals[0], confirmed); got != "confirmed"+tries(confirmed) {
+			if got := confirmation(animals[0], confirmed); got != "confirmed" {
 				t.Error(got)
 			}
 			w := animals[0].Broken()
@@ -53,7 +53,7 @@ func TestConfirm(t *testing.T) {
 			if confirmed, err = confirmOn(t.Context(), e, w, example, reworded.Replay(replayed)); err != nil {
 				t.Fatal(err)
 			}
-			if got := confirmation(animals[0], confirmed); got != "confirmed"+tries(confirmed) {
+			if got := confirmation(animals[0], confirmed); got != "confirmed" {
 				t.Errorf("in other words: %s", got)
 			}
 		})
@@ -61,7 +61,7 @@ func TestConfirm(t *testing.T) {
 }
 
 // A counterexample is confirmed in which the answer to a connect got lost. It is not minimised, as it would be without
-// that.
+// that. It may take a second try: its clients connect while they wait, and on a busy machine one may do so once more.
 func TestConfirmAnswersLost(t *testing.T) {
 	ensembletest.Need(t)
 	animals, err := zoo.Find([]string{"DQ4"})

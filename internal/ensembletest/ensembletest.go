@@ -25,8 +25,8 @@ func Need(t testing.TB) {
 // Lasting is the timeout of sessions that a busy machine does not break. Servers with [Options] grant it.
 const Lasting = 20 * time.Second
 
-// Options are those of nodes servers for tests. By themselves they would grant no more than 20 ticks, 2 s: a client that gets no
-// processor for as long as that loses its connection.
+// Options are those of nodes servers that grant sessions which are [Lasting]. Without them servers grant 20 ticks, 2 s,
+// and a client that gets no processor for two thirds of that loses its connection.
 func Options(nodes int) ensemble.Options {
 	return ensemble.Options{Nodes: nodes, Config: []string{fmt.Sprintf("maxSessionTimeout=%d", Lasting.Milliseconds())}}
 }

@@ -142,10 +142,10 @@ func once(
 // several znodes.
 const triesMax = 10
 
-// differentMax is the try at which a difference is believed.
+// differentMax is the try at which a difference without the violation is believed.
 const differentMax = 3
 
-// tried tries until no event was missed, and nothing differs in vain.
+// tried tries until the violation was seen, or nothing differed, or what differed is believed.
 func tried(try func() (*Confirmation, error)) (*Confirmation, error) {
 	for tries := 1; ; tries++ {
 		confirmed, err := try()
@@ -153,14 +153,12 @@ func tried(try func() (*Confirmation, error)) (*Confirmation, error) {
 			return nil, err
 		}
 		confirmed.Tries = tries
-		if tries >= triesMax || !confirmed.missed && (tries >= differentMax || !confirmed.inVain()) {
+		different := confirmed.Step != 0 && confirmed.Violation == nil
+		if again := confirmed.missed && tries < triesMax || different && tries < differentMax; !again {
 			return confirmed, nil
 		}
 	}
 }
-
-// inVain tells whether the servers did otherwise, and the violation was not seen.
-func (c *Confirmation) inVain() bool { return c.Step != 0 && c.Violation == nil }
 
 // unconfirmable says what of a trace cannot be made to happen on real servers.
 func unconfirmable(r *sim.Replayed, cfg Config) string {
