@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -140,7 +141,15 @@ func (b *books) count(l engine.Logged, now time.Time) error {
 	t := task{l.Kind, l.N}
 	tried := b.Tries[t.String()]
 	switch {
-	case l.Lost:
+	case !b.has(t):
+		return fmt.Errorf("an answer of %.100q: the campaign has no such task", t)
+	case errors.Is(l.None, engine.ErrUnreadable):
+		if l.Try >= tried.Next {
+			b.retry(t, l.Try, &failed{Why: l.None.Error()})
+			b.giveUp(t, false)
+		}
+		return fmt.Errorf("an answer of %s does not count: %w", t, l.None)
+	case l.None != nil:
 		b.retry(t, l.Try, nil)
 		return nil
 	case l.Plan != b.plan.Digest():
@@ -155,6 +164,18 @@ func (b *books) count(l engine.Logged, now time.Time) error {
 	}
 	b.Last = now
 	return b.take(t, l, now)
+}
+
+// has reports whether the campaign has a task.
+func (b *books) has(t task) bool {
+	switch t.kind {
+	case engine.Unit:
+		_, has := b.plan.Unit(t.n)
+		return has
+	case engine.Conclude, engine.Preview:
+		return t.n >= 0 && t.n < len(b.jobs)
+	}
+	return false
 }
 
 // retry lets a task be asked for once more.

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -137,10 +138,34 @@ func TestLastAndLost(t *testing.T) {
 	if b.sum.Unknown[0] == "" {
 		t.Error("it is not given up")
 	}
-	count(t, b, engine.Logged{Seq: b.Seq + 1, Lost: true, Answer: engine.Answer{Kind: engine.Unit, N: 1}})
+	count(t, b, engine.Logged{Seq: b.Seq + 1, None: engine.ErrLost, Answer: engine.Answer{Kind: engine.Unit, N: 1}})
 	again := b.wanted(9)
 	if len(again) != 1 || again[0].N != 1 || again[0].Try != 1 || len(again[0].Not) > 0 {
 		t.Errorf("after a lost answer %+v is wanted", again)
+	}
+}
+
+// An answer that cannot be read is a try that failed: a worker that writes no other is given up, and does not stop the
+// campaign. Nor does an answer to what nobody can have asked.
+func TestUnreadable(t *testing.T) {
+	b := booksOf(t, `"episodes": 5, "unit": 5, "tries": 2`)
+	b.wanted(9)
+	for try := range 2 {
+		l := engine.Logged{Seq: b.Seq + 1, None: engine.ErrUnreadable, Answer: engine.Answer{Kind: engine.Unit, N: 1, Try: try}}
+		if err := b.count(l, now); !errors.Is(err, engine.ErrUnreadable) {
+			t.Errorf("try %d: %v", try, err)
+		}
+		b.wanted(9)
+	}
+	if !strings.Contains(b.sum.Unknown[1], engine.ErrUnreadable.Error()) {
+		t.Errorf("after two answers that cannot be read the unit is unknown as %q", b.sum.Unknown[1])
+	}
+	for _, of := range []engine.Answer{{Kind: engine.Conclude, N: 1 << 40}, {Kind: engine.Preview, N: -1},
+		{Kind: engine.Unit, N: 2}, {Kind: "x"}} {
+		of.Plan, of.Job, of.Failed = b.plan.Digest(), &campaign.JobReport{}, "why"
+		if err := b.count(engine.Logged{Seq: b.Seq + 1, Answer: of}, now); err == nil || b.Seq == 2 {
+			t.Errorf("an answer of %s.%d counts", of.Kind, of.N)
+		}
 	}
 }
 

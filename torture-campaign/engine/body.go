@@ -24,8 +24,21 @@ const bodyLimit = 5 * time.Minute
 // bodyHeader says in which object the body of a message is.
 const bodyHeader = "Torture-Body"
 
+// bodySize is how many bytes the JSON of a body may have, and bodyParts how many objects and lists: a few bytes of JSON
+// become a struct of several hundred. Results of units stay far below both.
+const (
+	bodySize  = 64 << 20
+	bodyParts = 1 << 20
+)
+
 // ErrLost is the error of a message whose body is not there: its writer was killed, or somebody has removed it.
 var ErrLost = errors.New("the body of the message is lost")
+
+// ErrUnreadable is the error of a message whose body is there and is not, or not as a whole, what a worker writes.
+var ErrUnreadable = errors.New("the message cannot be read")
+
+// none reports whether an error says that a message will never be read.
+func none(err error) bool { return errors.Is(err, ErrLost) || errors.Is(err, ErrUnreadable) }
 
 // message is a message whose body is a value, as compressed JSON.
 func (c *Campaign) message(ctx context.Context, subject string, value any) (*nats.Msg, error) {
@@ -51,18 +64,17 @@ func (c *Campaign) message(ctx context.Context, subject string, value any) (*nat
 // read reads the body of a message into a value.
 func (c *Campaign) read(ctx context.Context, h nats.Header, data []byte, value any) error {
 	if name := h.Get(bodyHeader); name != "" {
-		ctx, cancel := context.WithTimeout(ctx, bodyLimit)
-		defer cancel()
 		var err error
-		data, err = c.bodies.GetBytes(ctx, name)
-		if errors.Is(err, jetstream.ErrObjectNotFound) {
+		if data, err = c.object(ctx, name); errors.Is(err, ErrNone) {
 			return fmt.Errorf("%w: %s", ErrLost, name)
-		}
-		if err != nil {
+		} else if err != nil {
 			return err
 		}
 	}
-	return unpack(data, value)
+	if err := unpack(data, value); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return nil
 }
 
 // drop removes the body of a message that is needed no more.
@@ -94,9 +106,12 @@ func unpack(data []byte, value any) error {
 	if err != nil {
 		return err
 	}
-	text, err := io.ReadAll(z)
+	text, err := io.ReadAll(io.LimitReader(z, bodySize+1))
 	if err != nil {
 		return err
+	}
+	if parts := bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("[")); len(text) > bodySize || parts > bodyParts {
+		return fmt.Errorf("it has more than %d MB, or %d objects and lists", bodySize>>20, bodyParts)
 	}
 	return json.Unmarshal(text, value)
 }

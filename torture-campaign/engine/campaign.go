@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -232,14 +233,18 @@ func (c *Campaign) setObject(ctx context.Context, name string, data []byte) erro
 	return err
 }
 
+// object is the start of an object, bodySize bytes at most: what is longer cannot be read.
 func (c *Campaign) object(ctx context.Context, name string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, bodyLimit)
 	defer cancel()
-	data, err := c.bodies.GetBytes(ctx, name)
+	object, err := c.bodies.Get(ctx, name)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return nil, ErrNone
+	} else if err != nil {
+		return nil, err
 	}
-	return data, err
+	defer object.Close()
+	return io.ReadAll(io.LimitReader(object, bodySize))
 }
 
 // HasEnded tells whether [Campaign.End] was called.
@@ -299,8 +304,8 @@ func (c *Campaign) Next(ctx context.Context, wait time.Duration) (*Asked, error)
 	defer read()
 	go a.Alive(reading)
 	if err := c.read(ctx, m.Headers(), m.Data(), &a.Task); err != nil {
-		if errors.Is(err, ErrLost) {
-			return nil, m.Term() // somebody has answered it
+		if none(err) {
+			return nil, m.Term() // somebody has answered it, or put it there who is no coordinator
 		}
 		return nil, err
 	}
@@ -353,7 +358,7 @@ type Logged struct {
 	Answer
 	Seq    uint64 // its place in the log
 	Header nats.Header
-	Lost   bool // its body is not there: there is no answer
+	None   error // why there is no answer: [ErrLost] or [ErrUnreadable]; it has its Kind, N and Try alone
 }
 
 // Answers calls f for what is in the log after a place, in order, and for what comes, until the context ends.
@@ -384,7 +389,8 @@ func (c *Campaign) Answers(ctx context.Context, after uint64, f func(Logged) err
 		}
 		l := Logged{Seq: meta.Sequence.Stream, Header: m.Headers()}
 		err = c.read(ctx, m.Headers(), m.Data(), &l.Answer)
-		if l.Lost = errors.Is(err, ErrLost); l.Lost {
+		if none(err) {
+			l.Answer, l.None = Answer{}, err
 			l.Kind, l.N, l.Try = taskOf(m.Subject())
 		} else if err != nil {
 			return err

@@ -1,8 +1,12 @@
 package engine_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -252,9 +256,53 @@ func TestLostBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := logged(t, c, 0)
-	if len(all) != 1 || !all[0].Lost || all[0].Kind != engine.Unit || all[0].N != 12 || all[0].Try != 2 {
+	if len(all) != 1 || !errors.Is(all[0].None, engine.ErrLost) || all[0].Kind != engine.Unit || all[0].N != 12 || all[0].Try != 2 {
 		t.Errorf("the log has %+v", all)
 	}
+}
+
+// What is no answer is told as one that cannot be read, by its subject, in bounded memory; so is what is too large. What
+// follows is read.
+func TestUnreadable(t *testing.T) {
+	nc := dial(t, serve(t, t.TempDir()))
+	c := open(t, nc)
+	bodies := [][]byte{[]byte("not gzip"), packed(t, "not JSON"), packed(t, `{"n": "x"}`), packed(t, `{"n": 1`),
+		packed(t, `{"worker": "`+strings.Repeat(" ", 64<<20)+`"}`), packed(t, `{"not":[`+strings.Repeat("{},", 1<<20)+`{}]}`)}
+	bodies = append(bodies, bodies[1][:20])
+	for i, body := range bodies {
+		if err := nc.Publish(fmt.Sprintf("torture.test.answer.unit.3.%d", i), body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Answer(t.Context(), engine.Answer{Kind: engine.Unit, N: 12, Try: 2, Worker: "w"}); err != nil {
+		t.Fatal(err)
+	}
+	all := logged(t, c, 0)
+	if len(all) != len(bodies)+1 {
+		t.Fatalf("the log has %d answers", len(all))
+	}
+	for i, l := range all[:len(bodies)] {
+		if !errors.Is(l.None, engine.ErrUnreadable) || l.Kind != engine.Unit || l.N != 3 || l.Try != i {
+			t.Errorf("answer %d: %+v", i, l)
+		}
+	}
+	if last := all[len(bodies)]; last.None != nil || last.Worker != "w" {
+		t.Errorf("the last: %+v", last)
+	}
+}
+
+// packed is a text as the body of a message has it.
+func packed(t *testing.T, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := io.WriteString(z, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // Who comes when the campaign has ended learns that, and gets the report.
