@@ -17,9 +17,18 @@ func (p *Plan) resolve() ([]Job, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	if len(p.Resolved) > 0 {
-		return p.Resolved, nil
+	list := p.Resolved
+	if len(list) == 0 {
+		var err error
+		if list, err = p.list(); err != nil {
+			return nil, err
+		}
 	}
+	return list, p.checkUnits(list)
+}
+
+// list makes the jobs of the groups.
+func (p *Plan) list() ([]Job, error) {
 	list, err := p.canary()
 	if err != nil {
 		return nil, fmt.Errorf("canary: %w", err)
@@ -31,6 +40,9 @@ func (p *Plan) resolve() ([]Job, error) {
 			return nil, fmt.Errorf("jobs[%d]: %w", i, err)
 		}
 		list = append(list, jobs...)
+		if err := checkJobs(len(list), len(p.Go)); err != nil {
+			return nil, fmt.Errorf("jobs[%d]: %w", i, err)
+		}
 	}
 	if len(list) == canaries {
 		return nil, errors.New("there is no job: strategy near needs known failures of the same kind; add another strategy")
@@ -68,6 +80,30 @@ func (p *Plan) check() error {
 	return p.checkVersions()
 }
 
+// checkUnits returns an error for jobs that no program can have noted, or for so many units that nobody can count them.
+func (p *Plan) checkUnits(list []Job) error {
+	if err := checkJobs(len(list), 1); err != nil {
+		return err
+	}
+	units := len(p.Known)
+	for i, j := range list {
+		if j.Episodes < 0 || j.Episodes > episodesMax || j.Shares < 0 || j.Shares > sharesMax {
+			return fmt.Errorf("resolved[%d]: %d episodes and %d shares are impossible: begin the campaign again", i,
+				j.Episodes, j.Shares)
+		}
+		if n := j.units(p.unit()); n != endless {
+			units += n
+		}
+		if units > unitsMax {
+			return fmt.Errorf("episodes: they make more than %d units: write a larger unit, or fewer episodes", unitsMax)
+		}
+	}
+	return nil
+}
+
+// unitsMax is how many units a plan may have that ends by itself.
+const unitsMax = 1_000_000
+
 // unitMax is how many episodes a unit may have.
 const unitMax = 1 << 20
 
@@ -96,7 +132,7 @@ func (p *Plan) canary() ([]Job, error) {
 	if found[0].Rate == 0 {
 		return nil, fmt.Errorf("%q has no known rate: write %q, or \"none\"", id, CanaryDefault)
 	}
-	return p.jobsOf([]Job{ofAnimal(found[0])}, Group{}), nil
+	return p.jobsOf([]Job{ofAnimal(found[0])}, Group{})
 }
 
 // ofAnimal is an animal as a job that says no more than what is run.
@@ -123,11 +159,14 @@ func (p *Plan) ofGroup(g Group) ([]Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.jobsOf(subjects, g), nil
+	return p.jobsOf(subjects, g)
 }
 
-// jobsOf returns the jobs of recipes: for each, each strategy and each seed of a group.
-func (p *Plan) jobsOf(subjects []Job, g Group) (jobs []Job) {
+// jobsOf returns the jobs of recipes: for each, each strategy and each seed of a group. They are counted first.
+func (p *Plan) jobsOf(subjects []Job, g Group) (jobs []Job, err error) {
+	if err := checkJobs(len(subjects), max(len(g.Strategies), 1), max(len(g.Seeds), 1), len(p.Go)); err != nil {
+		return nil, err
+	}
 	for _, subject := range subjects {
 		for _, strategy := range subject.strategies(g) {
 			for _, seed := range orElse(g.Seeds, 1) {
@@ -140,7 +179,7 @@ func (p *Plan) jobsOf(subjects []Job, g Group) (jobs []Job) {
 			}
 		}
 	}
-	return jobs
+	return jobs, nil
 }
 
 // strategies are those by which a recipe is run: of a canary that of [zoo.Hunter].
@@ -325,14 +364,23 @@ func (p *Plan) ofVersions(list []Job) (all []Job, err error) {
 		}
 		seen[j] = true
 	}
-	if len(all) > jobsMax {
-		return nil, fmt.Errorf("jobs: there are %d, and %d are possible: make several plans", len(all), jobsMax)
-	}
 	return all, nil
 }
 
 // jobsMax is how many jobs a plan may have.
 const jobsMax = 10_000
+
+// checkJobs returns an error for more jobs than a plan may have: the product of what each is made for. No versions of Go
+// count as one.
+func checkJobs(factors ...int) error {
+	n := 1
+	for _, f := range factors {
+		if n *= max(f, 1); n > jobsMax {
+			return fmt.Errorf("jobs: there are more than %d: make several plans", jobsMax)
+		}
+	}
+	return nil
+}
 
 // String says in a line what a job is.
 func (j Job) String() string {

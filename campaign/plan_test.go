@@ -62,6 +62,13 @@ func TestWrongPlans(t *testing.T) {
 		`"jobs": [{"kinds": ["lock"]}, {"seeds": [1]}]`:             `this one is there twice`,
 		`"jobs": [{"animals": ["canary"]}]`:                         `this one is there twice`,
 		`"jobs": [{"animals": ["W1"], "strategies":["mix","mix"]}]`: `this one is there twice`,
+		// What would fill the memory is counted before it is listed.
+		`"jobs": [{"seeds": [` + strings.Repeat("1,", 200_000) + `1]}]`: `jobs[0]: jobs: there are more than 10000`,
+		`"jobs": [{"strategies": [` + strings.Repeat(`"mix",`, 1000) + `"mix"], "seeds": [` + strings.Repeat("1,", 5000) +
+			`1]}]`: `jobs[0]: jobs: there are more than 10000`,
+		`"jobs": [{}` + strings.Repeat(`,{}`, 100_000) + `]`:                         `jobs: there are more than 10000`,
+		`"jobs": [{}], "episodes": 549755813888, "unit": 1`:                          `episodes: they make more than 1000000 units: write a larger unit`,
+		`"jobs": [{}], "resolved": [{"episodes": 1` + strings.Repeat("0", 18) + `}]`: `resolved[0]: 1000000000000000000 episodes`,
 	} {
 		_, err := campaign.ParsePlan([]byte("{\n\"format\": \"zktorture plan 1\", \"name\": \"x\",\n" + fields + "}"))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
@@ -213,21 +220,27 @@ func TestReadPlan(t *testing.T) {
 		}
 	}
 	write(`{"format": "zktorture plan 1", "name": "n", "jobs": [{}], "duration": "1h30m", "unit_limit": "20s"}`)
-	p := must[*campaign.Plan](t)(campaign.ReadPlan(name))
+	p := must[*campaign.Plan](t)(campaign.ReadPlan(t.Context(), name))
 	if time.Duration(p.Duration) != 90*time.Minute || p.UnitLimit() != 20*time.Second || p.UnitTries() != 3 ||
 		p.UnitMemory() != 2048 || p.Units() != 0 {
 		t.Errorf("%s", asJSON(t, p))
 	}
 	write(`{`)
-	if _, err := campaign.ReadPlan(name); err == nil || !strings.HasPrefix(err.Error(), name+": line 1: ") {
+	if _, err := campaign.ReadPlan(t.Context(), name); err == nil || !strings.HasPrefix(err.Error(), name+": line 1: ") {
 		t.Error(err)
 	}
-	if _, err := campaign.ReadPlan(name + "x"); !os.IsNotExist(err) {
+	if _, err := campaign.ReadPlan(t.Context(), name+"x"); !os.IsNotExist(err) {
+		t.Error(err)
+	}
+	if err := os.Truncate(name, 64<<20+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := campaign.ReadPlan(t.Context(), name); err == nil || !strings.Contains(err.Error(), "larger than 64 MB") {
 		t.Error(err)
 	}
 	// A main of one's own knows kinds that this program does not.
 	write(`{"format": "zktorture plan 1", "name": "n", "jobs": [{"kinds": ["own"]}], "main": "./own"}`)
-	p = must[*campaign.Plan](t)(campaign.ReadPlan(name))
+	p = must[*campaign.Plan](t)(campaign.ReadPlan(t.Context(), name))
 	if _, err := p.List(); err == nil || p.Digest() != "" {
 		t.Errorf("%v, digest %q", err, p.Digest())
 	}

@@ -2,20 +2,23 @@ package campaign
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/zktorture/zktorture/internal/wholefile"
 )
 
 // ReadPlan reads the file of a plan and checks it. The error says in a line what is wrong, and what to do. Of a plan
-// with a Main it does not check the names of kinds and recipes, which only that program knows.
-func ReadPlan(path string) (*Plan, error) {
-	text, err := os.ReadFile(path)
+// with a Main it does not check the names of kinds and recipes, which only that program knows. A pipe is waited for until
+// the context ends.
+func ReadPlan(ctx context.Context, path string) (*Plan, error) {
+	text, err := wholefile.Read(ctx, path, planMax)
 	if err != nil {
 		return nil, err
 	}
@@ -25,6 +28,9 @@ func ReadPlan(path string) (*Plan, error) {
 	}
 	return p, nil
 }
+
+// planMax is how many bytes a plan may have.
+const planMax = 64 << 20
 
 // ParsePlan is [ReadPlan] for the content of a file.
 func ParsePlan(text []byte) (*Plan, error) {

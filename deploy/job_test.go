@@ -61,7 +61,7 @@ const example = "plan/plan.json"
 
 func examplePlan(t *testing.T) *campaign.Plan {
 	t.Helper()
-	plan, err := campaign.ReadPlan(example)
+	plan, err := campaign.ReadPlan(t.Context(), example)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func examplePlan(t *testing.T) *campaign.Plan {
 
 // onOneMachine runs all jobs of the example as torture run does.
 var onOneMachine = sync.OnceValues(func() (reports []campaign.JobReport, err error) {
-	plan, err := campaign.ReadPlan(example)
+	plan, err := campaign.ReadPlan(context.Background(), example)
 	if err != nil {
 		return nil, err
 	}

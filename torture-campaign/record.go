@@ -20,7 +20,7 @@ import (
 func (s *startCmd) record(
 	ctx context.Context, errs io.Writer, f coordinator.Folder,
 ) (*campaign.Plan, []runner.Program, error) {
-	written, err := campaign.ReadPlan(s.Plan)
+	written, err := campaign.ReadPlan(ctx, s.Plan)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -42,7 +42,7 @@ type startCmd struct {
 
 // Run goes on with the campaign of the folder, or begins it.
 func (s *startCmd) Run(ctx context.Context, out streams) error {
-	folder, err := s.folder()
+	folder, err := s.folder(ctx)
 	if err != nil {
 		return err
 	}
@@ -69,9 +69,9 @@ func (s *startCmd) Run(ctx context.Context, out streams) error {
 }
 
 // folder is where the campaign is kept.
-func (s *startCmd) folder() (coordinator.Folder, error) {
+func (s *startCmd) folder(ctx context.Context) (coordinator.Folder, error) {
 	if s.Dir == "" {
-		p, err := campaign.ReadPlan(s.Plan)
+		p, err := campaign.ReadPlan(ctx, s.Plan)
 		if err != nil {
 			return "", err
 		}

@@ -55,7 +55,7 @@ func (w *workCmd) Run(ctx context.Context, out streams) error {
 	if err := os.WriteFile(file, text, 0o644); err != nil {
 		return err
 	}
-	plan, err := campaign.ReadPlan(file)
+	plan, err := campaign.ReadPlan(ctx, file)
 	if err != nil {
 		return err
 	}

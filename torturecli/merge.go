@@ -1,6 +1,7 @@
 package torturecli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ type mergeCmd struct {
 // Run executes the command. Its status is that of torture run over all jobs. It is 2 if units are missing or files
 // cannot be read, unless what is there has a violation.
 func (m *mergeCmd) Run(c *commandContext) error {
-	plan, err := campaign.ReadPlan(m.Plan)
+	plan, err := campaign.ReadPlan(c, m.Plan)
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func (m *mergeCmd) Run(c *commandContext) error {
 	if err := m.probe(); err != nil {
 		return err
 	}
-	trouble := m.read(sum, plan)
+	trouble := m.read(c, sum, plan)
 	if m.Partial != "" {
 		return m.writeSum(c, sum, trouble)
 	}
@@ -60,7 +61,7 @@ func (m *mergeCmd) Run(c *commandContext) error {
 }
 
 // read adds all files. The error names those that were left out.
-func (m *mergeCmd) read(sum *campaign.Sum, plan *campaign.Plan) (trouble error) {
+func (m *mergeCmd) read(ctx context.Context, sum *campaign.Sum, plan *campaign.Plan) (trouble error) {
 	for _, name := range m.Files {
 		files := []string{name}
 		if info, err := os.Stat(name); err == nil && info.IsDir() {
@@ -69,7 +70,7 @@ func (m *mergeCmd) read(sum *campaign.Sum, plan *campaign.Plan) (trouble error) 
 			}
 		}
 		for _, file := range files {
-			if err := addFile(sum, plan, file); err != nil {
+			if err := addFile(ctx, sum, plan, file); err != nil {
 				trouble = errors.Join(trouble, fmt.Errorf("%s is left out: %w", file, err))
 			}
 		}
@@ -77,9 +78,12 @@ func (m *mergeCmd) read(sum *campaign.Sum, plan *campaign.Plan) (trouble error) 
 	return trouble
 }
 
+// resultMax is how many bytes a file of results may have.
+const resultMax = 1 << 30
+
 // addFile adds the result of a unit, or a sum. A plan, which may lie in the same folder, is passed over.
-func addFile(sum *campaign.Sum, plan *campaign.Plan, name string) error {
-	text, err := os.ReadFile(name)
+func addFile(ctx context.Context, sum *campaign.Sum, plan *campaign.Plan, name string) error {
+	text, err := wholefile.Read(ctx, name, resultMax)
 	if err != nil {
 		return err
 	}

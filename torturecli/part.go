@@ -29,7 +29,7 @@ type partCmd struct {
 // Run executes the command. Its status is 0 if a result was written, whatever it says: violations are for torture
 // merge. It is 2 if there is none, or if it only says that a world froze.
 func (p *partCmd) Run(c *commandContext) error {
-	plan, err := campaign.ReadPlan(p.Plan)
+	plan, err := campaign.ReadPlan(c, p.Plan)
 	if err != nil {
 		return err
 	}

@@ -1,15 +1,50 @@
-// Package wholefile writes files atomically.
+// Package wholefile reads and writes files as a whole: in bounded memory and interruptibly, and atomically.
 package wholefile
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 )
+
+// Read reads a file of at most so many bytes. Opening or reading a pipe cannot be cancelled: once the context ends, that
+// is left to end with the process.
+func Read(ctx context.Context, name string, most int64) ([]byte, error) {
+	type read struct {
+		data []byte
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() {
+		data, err := readAll(name, most)
+		done <- read{data, err}
+	}()
+	select {
+	case r := <-done:
+		return r.data, r.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s: interrupted while it was read", name)
+	}
+}
+
+func readAll(name string, most int64) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%s: it is larger than %d MB", name, most>>20)
+	}
+	return data, err
+}
 
 // Write replaces the content of a file. If it fails, on a full disk for example, the old content remains, and nothing
 // else is left. A special file such as a pipe or a device is written to in place.

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
@@ -52,7 +53,9 @@ func (f Folder) PlanFile() string { return f.path(planFile) }
 func (f Folder) TokenFile() string { return f.path(tokenFile) }
 
 // Plan reads the recorded plan; [fs.ErrNotExist]: there is none.
-func (f Folder) Plan() (*campaign.Plan, error) { return campaign.ReadPlan(f.PlanFile()) }
+func (f Folder) Plan() (*campaign.Plan, error) {
+	return campaign.ReadPlan(context.Background(), f.PlanFile())
+}
 
 // SetPlan records the plan.
 func (f Folder) SetPlan(p *campaign.Plan) error {

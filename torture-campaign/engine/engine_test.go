@@ -267,7 +267,7 @@ func TestUnreadable(t *testing.T) {
 	nc := dial(t, serve(t, t.TempDir()))
 	c := open(t, nc)
 	bodies := [][]byte{[]byte("not gzip"), packed(t, "not JSON"), packed(t, `{"n": "x"}`), packed(t, `{"n": 1`),
-		packed(t, `{"worker": "`+strings.Repeat(" ", 64<<20)+`"}`), packed(t, `{"not":[`+strings.Repeat("{},", 1<<20)+`{}]}`)}
+		packed(t, `{"worker": "`+strings.Repeat(" ", 64<<20)+`"}`), packed(t, `{"not":[`+strings.Repeat("{},", 1<<18)+`{}]}`)}
 	bodies = append(bodies, bodies[1][:20])
 	for i, body := range bodies {
 		if err := nc.Publish(fmt.Sprintf("torture.test.answer.unit.3.%d", i), body); err != nil {

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 // work is a worker that runs a unit.
 func work(file string) {
 	workload.Register(badLocks)
-	plan, err := campaign.ReadPlan(file)
+	plan, err := campaign.ReadPlan(context.Background(), file)
 	if err != nil {
 		panic(err)
 	}
@@ -212,7 +212,7 @@ func answer(in *bufio.Scanner) bool {
 	if !in.Scan() {
 		return false
 	}
-	plan, err := campaign.ReadPlan(os.Args[3])
+	plan, err := campaign.ReadPlan(context.Background(), os.Args[3])
 	if err == nil {
 		err = json.Unmarshal(in.Bytes(), &q)
 	}
@@ -242,7 +242,7 @@ func writePlan(t testing.TB, fields string) (string, *campaign.Plan) {
 	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := campaign.ReadPlan(file)
+	plan, err := campaign.ReadPlan(context.Background(), file)
 	if err != nil {
 		t.Fatal(err)
 	}
