@@ -57,6 +57,49 @@ func TestActionsArePinned(t *testing.T) {
 	}
 }
 
+// A base image is named by its digest, which nobody can move.
+func TestImagesArePinned(t *testing.T) {
+	from := regexp.MustCompile(`(?m)^FROM +(\S+)`)
+	pinned := regexp.MustCompile(`^docker\.io/library/golang:1\.\d+\.\d+@sha256:[0-9a-f]{64}$`)
+	for name, content := range packaging(t) {
+		if !strings.HasPrefix(name, "deploy/Containerfile") {
+			continue
+		}
+		for _, image := range from.FindAllStringSubmatch(content, -1) {
+			if image[1] != "scratch" && !pinned.MatchString(image[1]) {
+				t.Errorf("%s is made from %s, which may be another image tomorrow", name, image[1])
+			}
+		}
+	}
+}
+
+// A workflow may read, a job of it what it says beside, and what it checks out has no token that code could take.
+func TestWorkflowsHaveFewRights(t *testing.T) {
+	rights := regexp.MustCompile(`(?m)^permissions:( \{\}|\n  contents: read)\n\n`)
+	for name, content := range packaging(t) {
+		if !strings.HasPrefix(name, ".github/workflows/") {
+			continue
+		}
+		if !rights.MatchString(content) {
+			t.Errorf("%s: its permissions are neither none nor contents: read", name)
+		}
+		if checkouts := strings.Count(content, "actions/checkout@"); checkouts != strings.Count(content, "persist-credentials: false") {
+			t.Errorf("%s: not each checkout has persist-credentials: false", name)
+		}
+	}
+}
+
+// All modules of this repository get pull requests with updates.
+func TestAllModulesAreUpdated(t *testing.T) {
+	bot := text(t, ".github/dependabot.yml")
+	for _, nested := range append(nestedModules(t), module) {
+		folder := "/" + strings.TrimPrefix(nested, module)
+		if !strings.Contains(bot, `"`+folder+`"`) {
+			t.Errorf(".github/dependabot.yml does not list %s", folder)
+		}
+	}
+}
+
 // What a release has programs for is what make cross builds.
 func TestReleasesHaveCrossBuilds(t *testing.T) {
 	list := func(what, content, pattern string) []string {
