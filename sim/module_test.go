@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -106,7 +107,7 @@ func userModule(t *testing.T, lock string) (dir string) {
 	dir = t.TempDir()
 	needs := regexp.MustCompile(`(?ms)^require \(.*?^\)$`).FindAllString(read(t, "../go.mod"), -1)
 	write(t, dir, "go.mod", "module example.com/mylock\n\ngo 1.26.0\n\n"+strings.Join(needs, "\n\n")+
-		"\n\nrequire github.com/zktorture/zktorture v0.0.0\n\nreplace github.com/zktorture/zktorture => "+here+"\n")
+		"\n\nrequire github.com/zktorture/zktorture v0.0.0\n\nreplace github.com/zktorture/zktorture => "+strconv.Quote(here)+"\n")
 	write(t, dir, "go.sum", read(t, "../go.sum"))
 	write(t, dir, "mylock.go", lock)
 	write(t, dir, "mylock_test.go", ownTest)

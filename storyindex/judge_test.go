@@ -2,11 +2,13 @@ package storyindex_test
 
 import (
 	"fmt"
+	"html"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/zktorture/zktorture/internal/shellword"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/storyindex"
 )
@@ -163,7 +165,7 @@ func TestStoryOfAHistory(t *testing.T) {
 		"result.json": fmt.Sprintf(onServers, "")}, judging())
 	page := read(t, filepath.Join(dir, "history.jsonl.html"))
 	for _, want := range []string{"order", "/z/r20", "offer(a)", "poll()",
-		"./torture check " + filepath.Join(dir, "history.jsonl") + " --model queue"} {
+		html.EscapeString("./torture check " + shellword.Quote(filepath.Join(dir, "history.jsonl")) + " --model queue")} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %s", want)
 		}

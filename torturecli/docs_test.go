@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -113,7 +114,7 @@ func (d *document) module() {
 	mod := d.read(filepath.Join(d.root, "go.mod"))
 	_, mod, _ = strings.Cut(mod, "\n")
 	d.write("go.mod", "module example.com/mylock\n"+mod+
-		"\nrequire github.com/zktorture/zktorture v0.0.0\nreplace github.com/zktorture/zktorture => "+d.root+"\n")
+		"\nrequire github.com/zktorture/zktorture v0.0.0\nreplace github.com/zktorture/zktorture => "+strconv.Quote(d.root)+"\n")
 	d.write("go.sum", d.read(filepath.Join(d.root, "go.sum")))
 }
 

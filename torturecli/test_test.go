@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -113,7 +114,7 @@ func usersModule(t *testing.T, files map[string]string) string {
 	}
 	const module = "github.com/zktorture/zktorture"
 	files["go.mod"] = strings.Replace(string(mod), "module "+module, "module example.com/mine", 1) +
-		"\nrequire " + module + " v0.0.0\nreplace " + module + " => " + root + "\n"
+		"\nrequire " + module + " v0.0.0\nreplace " + module + " => " + strconv.Quote(root) + "\n"
 	files["go.sum"] = string(sum)
 	dir := t.TempDir()
 	for name, text := range files {
