@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -38,7 +40,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	for asked := bufio.NewScanner(os.Stdin); ; {
-		fmt.Println(f.Path(), f.RemoverPid())
+		fmt.Println(f.RemoverPid(), f.Path())
 		if !asked.Scan() {
 			os.Exit(1)
 		}
@@ -82,7 +84,8 @@ func (o *owner) folder() (path string, remover int) {
 	if err != nil {
 		o.t.Fatalf("the owner made no folder: %v", err)
 	}
-	if _, err := fmt.Sscan(line, &path, &remover); err != nil {
+	pid, path, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+	if remover, err = strconv.Atoi(pid); err != nil {
 		o.t.Fatalf("%q: %v", line, err)
 	}
 	fmt.Fprintln(o.ask) // for the next time

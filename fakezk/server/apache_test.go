@@ -21,6 +21,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/wire"
 )
@@ -80,7 +81,7 @@ func spoken(t *testing.T, address string, apache bool) (answers []string) {
 	defer c.net.Close()
 	for _, word := range comparedWords {
 		answer := ask(t, address, word)
-		for end := time.Now().Add(10 * time.Second); apache && unlisted(answer) && time.Now().Before(end); {
+		for end := await.Deadline(); apache && unlisted(answer) && time.Now().Before(end); {
 			answer = ask(t, address, word)
 		}
 		answers = append(answers, fmt.Sprintf("%q: %s", word, plain(answer)))

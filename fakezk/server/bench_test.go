@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -36,7 +35,7 @@ func BenchmarkBesideApache(b *testing.B) {
 	defer real_.Stop()
 	fake := fakezktest.Start(b, server.Config{})
 	for _, at := range []struct{ name, address string }{{"apache", real_.ConnectString()}, {"fake", fake.Addr(0)}} {
-		c, _ := connect(b, at.address, 10*time.Second)
+		c, _ := connect(b, at.address, lasting)
 		for _, under := range []int{1, 32} {
 			b.Run(fmt.Sprintf("get/%d/%s", under, at.name), func(b *testing.B) {
 				parallel(b, under, func() error { _, _, err := c.Get("/"); return err })

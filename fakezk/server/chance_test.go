@@ -19,6 +19,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/wire"
 	"github.com/zktorture/zktorture/wire/strike"
 )
@@ -42,10 +43,8 @@ func (d *diary) all() []strike.Strike {
 }
 
 const (
-	lasts   = 100 * time.Millisecond // faults that last
-	timeout = 2 * time.Second        // of sessions; for the long variants
-	longer  = 3 * time.Second
-	soon    = 20 * time.Second // on a busy machine
+	lasts  = 100 * time.Millisecond // faults that last
+	longer = time.Second            // those that last while others come and go
 )
 
 // victim is a client that tells what becomes of it.
@@ -66,9 +65,9 @@ func (v *victim) connect() string {
 	}
 	v.Cleanup(func() { c.Close() })
 	v.c = c
-	c.SetDeadline(time.Now().Add(soon))
+	c.SetDeadline(await.Deadline())
 	c.Write(wire.AppendFrame(nil, &wire.ConnectRequest{
-		Timeout: int32(timeout.Milliseconds()), Session: v.granted.Session, Password: v.granted.Password,
+		Timeout: int32(lasting.Milliseconds()), Session: v.granted.Session, Password: v.granted.Password,
 	}))
 	var granted wire.ConnectResponse
 	frame, err := wire.ReadFrame(c, nil, wire.FrameMax)
@@ -128,13 +127,13 @@ func (v *victim) request(xid int32, op wire.Op, body wire.Record) string {
 
 // suffer makes two requests and a ping, and tells what came of it. A fault strikes at the second request, or at the
 // event that it causes.
-func (v *victim) suffer(patience time.Duration) string {
+func (v *victim) suffer(patience time.Time) string {
 	if v.connect(); v.request(1, wire.OpExists, &wire.WatchRequest{Path: "/x", Watch: true}) != "late reply" {
 		v.Fatal("no reply")
 	}
 	v.lasts = lasts
 	v.began = time.Now()
-	v.c.SetDeadline(time.Now().Add(patience))
+	v.c.SetDeadline(patience)
 	told := v.request(2, wire.OpCreate, &wire.CreateRequest{Path: "/x", ACL: open})
 	created := slices.Contains(tree(v.s), "/x ")
 	if strings.HasSuffix(told, "reply") {
@@ -145,6 +144,12 @@ func (v *victim) suffer(patience time.Duration) string {
 		told += ", " + v.comeBack()
 	}
 	return told
+}
+
+// sessionEnds lets the tick end in which the session has its end. A server that hangs until then goes on.
+func (v *victim) sessionEnds() {
+	v.s.Inspect(func(e *fakezk.Ensemble) { e.Tick(2 * tick) })
+	v.s.Resume(0)
 }
 
 // What each way of each fault does to a client.
@@ -188,15 +193,18 @@ func TestWays(t *testing.T) {
 				at.Request = 1
 			}
 			var struck diary
-			s := fakezktest.Start(t, server.Config{
-				Ensemble: fakezk.Config{Replicas: 3, Tick: 50},
-				Faults:   &server.Faults{Plan: strike.Plan{at: x}, Struck: struck.note},
-			})
-			patience := soon
+			v := &victim{T: t}
+			v.s = fakezktest.Start(t, server.Config{Ensemble: untimed(3), Faults: &server.Faults{
+				Plan: strike.Plan{at: x}, Struck: func(x strike.Strike) {
+					if struck.note(x); x.Variant == "long" {
+						go v.sessionEnds()
+					}
+				},
+			}})
+			patience := await.Deadline()
 			if way.Variant == "deaf" {
-				patience = 5 * lasts
+				patience = time.Now().Add(5 * lasts)
 			}
-			v := &victim{T: t, s: s}
 			want, told := outcomes[fmt.Sprint(way.Fault, " ", way.Variant)], v.suffer(patience)
 			if !strings.Contains(want, "late") {
 				told = strings.ReplaceAll(told, "late ", "") // whatever else made it so
@@ -264,8 +272,7 @@ func TestHoldHoldsEvents(t *testing.T) {
 	held.wantHeader(1, fakezk.CodeNoNode)
 	began := time.Now()
 	held.send(&wire.RequestHeader{Xid: 2, Op: wire.OpGetData}, &wire.WatchRequest{Path: "/"})
-	for len(struck.all()) == 0 {
-	}
+	await.Until(t, "it is held", func() bool { return len(struck.all()) > 0 })
 	other.send(&wire.RequestHeader{Xid: 1, Op: wire.OpCreate}, &wire.CreateRequest{Path: "/x", ACL: open})
 	other.wantHeader(1, 0)
 	held.wantHeader(wire.XidWatch, 0)
@@ -319,8 +326,7 @@ func TestServersSuffer(t *testing.T) {
 	if took := time.Since(began); took < longer {
 		t.Errorf("the third server is well after %v, want %v", took, longer)
 	}
-	for lagging() > 0 {
-	}
+	await.Until(t, "the second server has caught up", func() bool { return lagging() == 0 })
 	if ask(t, s.Addr(1), "ruok") != "imok" || len(struck.all()) != len(plan) {
 		t.Errorf("%+v", struck.all())
 	}
@@ -349,7 +355,8 @@ func TestEqualClientsMeetEqualFaults(t *testing.T) {
 	run := func(members int, f server.Faults) (struck []strike.Strike, lines string) {
 		var noted diary
 		f.Struck, f.Odds = noted.note, strike.Odds{Every: 8}
-		cfg := fakezk.Config{Replicas: members, MaxSession: timeout.Milliseconds(), Tick: 50}
+		cfg := untimed(members)
+		cfg.MinSession, cfg.MaxSession = 200, 200 // faults last in proportion
 		s := fakezktest.Start(t, server.Config{Ensemble: cfg, Faults: &f})
 		stubborn(t, s, 60)
 		for _, x := range noted.all() {
@@ -425,7 +432,7 @@ func TestOrdinaryClients(t *testing.T) {
 			}
 			defer c.Close()
 			c.SetLogger(quiet{})
-			for n := 0; ctx.Err() == nil && len(met()) < len(server.Ways); n++ {
+			for n := 0; ctx.Err() == nil && (len(met()) < len(server.Ways) || len(wrote[i]) == 0); n++ {
 				path := fmt.Sprintf("/%d-%d", i, n)
 				if _, _, _, err := c.ExistsW(path); err != nil {
 					continue

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -66,7 +65,7 @@ func (c control) get(what string, into any) {
 func TestControl(t *testing.T) {
 	t.Parallel()
 	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3}})
-	client, events := connect(t, s.Addr(2), 10*time.Second)
+	client, events := connect(t, s.Addr(2), lasting)
 	if _, err := client.Create("/e", []byte("x"), zk.FlagEphemeral, open); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +73,7 @@ func TestControl(t *testing.T) {
 	var sessions []server.Session
 	c.get("/sessions", &sessions)
 	id := fmt.Sprintf("0x%x", client.SessionID())
-	if len(sessions) != 1 || sessions[0] != (server.Session{ID: id, TimeoutMS: 10_000, Server: 3, Connected: true}) {
+	if len(sessions) != 1 || sessions[0] != (server.Session{ID: id, TimeoutMS: lasting.Milliseconds(), Server: 3, Connected: true}) {
 		t.Fatalf("%+v", sessions)
 	}
 	var tree []server.Znode
@@ -87,27 +86,27 @@ func TestControl(t *testing.T) {
 	c.must("/lag?server=2&on=true")
 	c.must("/lag?server=2&on=false")
 	c.must("/depose?server=2")
-	await(t, events, zk.StateDisconnected)
+	awaitState(t, events, zk.StateDisconnected)
 	c.must("/notice")
-	await(t, events, zk.StateHasSession)
+	awaitState(t, events, zk.StateHasSession)
 	c.must("/depose")
-	await(t, events, zk.StateDisconnected)
+	awaitState(t, events, zk.StateDisconnected)
 	c.must("/notice")
-	await(t, events, zk.StateHasSession)
+	awaitState(t, events, zk.StateHasSession)
 	for _, trouble := range []string{"/cut?when=now&session=" + id, "/kill?server=3", "/quorum?on=false"} {
 		c.must("%s", trouble)
-		await(t, events, zk.StateDisconnected)
+		awaitState(t, events, zk.StateDisconnected)
 		c.must("/restart?server=3")
 		c.must("/quorum?on=true")
-		await(t, events, zk.StateHasSession)
+		awaitState(t, events, zk.StateHasSession)
 	}
 	c.must("/stop?server=3")
-	c.must("/clock?advance=30s")
+	c.must("/clock?advance=90s")
 	c.must("/resume?server=3")
-	await(t, events, zk.StateExpired)
-	await(t, events, zk.StateHasSession)
+	awaitState(t, events, zk.StateExpired)
+	awaitState(t, events, zk.StateHasSession)
 	c.must("/expire?session=0x%x", client.SessionID())
-	await(t, events, zk.StateExpired)
+	awaitState(t, events, zk.StateExpired)
 }
 
 // What cannot be is refused with a sentence.

@@ -6,7 +6,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -149,17 +148,17 @@ func TestListenAfterClose(t *testing.T) {
 // A deposed leader answers reads, and syncs, as of the election; its clients see the present when it has noticed.
 func TestDepose(t *testing.T) {
 	t.Parallel()
-	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3}})
-	a, atOld := connect(t, s.Addr(0), 10*time.Second)
-	b, atNew := connect(t, s.Addr(1), 10*time.Second)
+	s := fakezktest.Start(t, server.Config{Ensemble: untimed(3)})
+	a, atOld := connect(t, s.Addr(0), lasting)
+	b, atNew := connect(t, s.Addr(1), lasting)
 	if _, err := a.Create("/x", []byte("old"), 0, open); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Depose(1); err != nil {
 		t.Fatal(err)
 	}
-	await(t, atNew, zk.StateDisconnected)
-	await(t, atNew, zk.StateHasSession)
+	awaitState(t, atNew, zk.StateDisconnected)
+	awaitState(t, atNew, zk.StateHasSession)
 	if _, err := b.Set("/x", []byte("new"), -1); err != nil {
 		t.Fatal(err)
 	}
@@ -179,8 +178,8 @@ func TestDepose(t *testing.T) {
 		}
 	}
 	s.Notice()
-	await(t, atOld, zk.StateDisconnected)
-	await(t, atOld, zk.StateHasSession)
+	awaitState(t, atOld, zk.StateDisconnected)
+	awaitState(t, atOld, zk.StateHasSession)
 	if got := read(); got != "new<nil>" {
 		t.Errorf("the old leader, which follows, says %s", got)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/wire"
 )
 
@@ -173,7 +174,7 @@ func dialStranger(s *server.Server, reads bool) (here net.Conn, gone chan struct
 
 // noneLeft waits until there are no more goroutines than there were.
 func noneLeft(t *testing.T, before int) {
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := await.Deadline()
 	for runtime.NumGoroutine() > before {
 		if time.Now().After(deadline) {
 			stacks := make([]byte, 1<<16)
@@ -192,10 +193,10 @@ func settleIn(t *testing.T, s *server.Server) *goodClient {
 	here, there := net.Pipe()
 	go s.ServeConn(0, there)
 	c := &goodClient{rawClient{net: here}}
-	here.SetDeadline(time.Now().Add(20 * time.Second))
+	here.SetDeadline(await.Deadline())
 	own := []zk.ACL{{Perms: zk.PermAll, Scheme: "auth"}}
 	err := errors.Join(
-		c.exchange(&c.granted, &wire.ConnectRequest{Timeout: 10_000}),
+		c.exchange(&c.granted, &wire.ConnectRequest{Timeout: int32(lasting.Milliseconds())}),
 		c.ask(wire.OpAuth, &wire.AuthRequest{Scheme: "digest", Auth: []byte("good:secret")}),
 		c.ask(wire.OpCreate, &wire.CreateRequest{Path: "/good", ACL: own}),
 		c.ask(wire.OpCreate, &wire.CreateRequest{Path: mine, ACL: own, Flags: zk.FlagEphemeral}),

@@ -16,6 +16,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/wire"
 )
 
@@ -28,7 +29,7 @@ func connect(t testing.TB, addresses string, timeout time.Duration) (*zk.Conn, <
 	}
 	c.SetLogger(quiet{})
 	t.Cleanup(c.Close)
-	await(t, events, zk.StateHasSession)
+	awaitState(t, events, zk.StateHasSession)
 	return c, events
 }
 
@@ -36,27 +37,32 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
-func await(t testing.TB, events <-chan zk.Event, want zk.State) {
+func awaitState(t testing.TB, events <-chan zk.Event, want zk.State) {
 	t.Helper()
-	for {
-		select {
-		case e := <-events:
-			if e.Type == zk.EventSession && e.State == want {
-				return
-			}
-		case <-time.After(20 * time.Second):
-			t.Fatalf("the client has never been in state %v", want)
-		}
+	for e := (zk.Event{}); e.Type != zk.EventSession || e.State != want; {
+		e = await.From(t, fmt.Sprint("the client is in state ", want), events)
 	}
 }
+
+// lasting is the timeout of sessions that a busy machine does not break.
+const lasting = 40 * time.Second
+
+// untimed are servers whose sessions end only when a test ends them: their tick lasts for years.
+func untimed(replicas int) fakezk.Config {
+	return fakezk.Config{
+		Replicas: replicas, Tick: tick, MinSession: lasting.Milliseconds(), MaxSession: lasting.Milliseconds(),
+	}
+}
+
+const tick = 1 << 41 // ms
 
 var open = zk.WorldACL(zk.PermAll)
 
 // A client's requests are answered, its watches fire, and one member's clients see what another's have written.
 func TestClients(t *testing.T) {
-	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3, Tick: 100}})
-	a, _ := connect(t, s.Addr(0), 4*time.Second)
-	b, _ := connect(t, s.Addr(2), 4*time.Second)
+	s := fakezktest.Start(t, server.Config{Ensemble: untimed(3)})
+	a, _ := connect(t, s.Addr(0), lasting)
+	b, _ := connect(t, s.Addr(2), lasting)
 	_, _, created, err := a.ExistsW("/x")
 	if err != nil {
 		t.Fatal(err)
@@ -88,8 +94,8 @@ func TestClients(t *testing.T) {
 func TestExpire(t *testing.T) {
 	t.Parallel()
 	s := fakezktest.Start(t, server.Config{})
-	a, events := connect(t, s.Addr(0), 10*time.Second)
-	b, _ := connect(t, s.Addr(0), 10*time.Second)
+	a, events := connect(t, s.Addr(0), lasting)
+	b, _ := connect(t, s.Addr(0), lasting)
 	if _, err := a.Create("/a", nil, zk.FlagEphemeral, open); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +109,7 @@ func TestExpire(t *testing.T) {
 	if e := <-gone; e.Type != zk.EventNodeDeleted {
 		t.Errorf("%+v", e)
 	}
-	await(t, events, zk.StateExpired)
+	awaitState(t, events, zk.StateExpired)
 	if err := s.Expire(4711); !errors.Is(err, server.ErrNoSession) {
 		t.Error(err)
 	}
@@ -113,7 +119,7 @@ func TestExpire(t *testing.T) {
 func TestCut(t *testing.T) {
 	t.Parallel()
 	s := fakezktest.Start(t, server.Config{})
-	c, events := connect(t, s.Addr(0), 10*time.Second)
+	c, events := connect(t, s.Addr(0), lasting)
 	session := c.SessionID()
 	for when, there := range map[server.Moment]bool{server.CutBefore: false, server.CutAfter: true} {
 		if err := s.Cut(session, when); err != nil {
@@ -123,7 +129,7 @@ func TestCut(t *testing.T) {
 		if _, err := c.Create(path, nil, 0, open); err == nil {
 			t.Errorf("cut %s: no error", when)
 		}
-		await(t, events, zk.StateHasSession)
+		awaitState(t, events, zk.StateHasSession)
 		if got, _, err := c.Exists(path); got != there || err != nil {
 			t.Errorf("cut %s: there %v, %v", when, got, err)
 		}
@@ -137,7 +143,7 @@ func TestCut(t *testing.T) {
 func TestHold(t *testing.T) {
 	t.Parallel()
 	s := fakezktest.Start(t, server.Config{})
-	c, _ := connect(t, s.Addr(0), 40*time.Second)
+	c, _ := connect(t, s.Addr(0), lasting)
 	if err := s.Hold(c.SessionID()); err != nil {
 		t.Fatal(err)
 	}
@@ -146,9 +152,7 @@ func TestHold(t *testing.T) {
 		_, err := c.Create("/h", nil, 0, open)
 		answered <- err
 	}()
-	for there := false; !there; {
-		s.Inspect(func(e *fakezk.Ensemble) { _, there = e.Node("/h") })
-	}
+	await.Until(t, "it is carried out", func() bool { return slices.Contains(tree(s), "/h ") })
 	select {
 	case err := <-answered:
 		t.Fatalf("answered though held: %v", err)
@@ -165,11 +169,11 @@ func TestHold(t *testing.T) {
 // Advance expires the sessions that are not heard from.
 func TestAdvance(t *testing.T) {
 	s := fakezktest.Start(t, server.Config{})
-	away, _ := connect(t, s.Addr(0), 10*time.Second)
-	here, _ := connect(t, s.Addr(0), 10*time.Second)
+	away, _ := connect(t, s.Addr(0), lasting)
+	here, _ := connect(t, s.Addr(0), lasting)
 	lost, kept := away.SessionID(), here.SessionID()
 	s.Stop(0) // so that it does not come back by itself
-	s.Advance(5 * time.Second)
+	s.Advance(lasting / 2)
 	alive := func(session int64) (is bool) {
 		s.Inspect(func(e *fakezk.Ensemble) { is = e.Alive(session) })
 		return is
@@ -177,10 +181,10 @@ func TestAdvance(t *testing.T) {
 	if !alive(lost) || !alive(kept) {
 		t.Fatal("a session has ended before its timeout")
 	}
-	s.Inspect(func(e *fakezk.Ensemble) { e.Touch(time.Now().Add(5*time.Second).UnixMilli(), kept) })
-	s.Advance(8 * time.Second)
+	s.Inspect(func(e *fakezk.Ensemble) { e.Touch(time.Now().Add(lasting/2).UnixMilli(), kept) })
+	s.Advance(lasting * 3 / 4)
 	if alive(lost) || !alive(kept) {
-		t.Errorf("alive: %v, which has not been heard of for 13 s, and %v, which has been", alive(lost), alive(kept))
+		t.Errorf("alive: %v, which has not been heard of for %v, and %v, which has been", alive(lost), lasting*5/4, alive(kept))
 	}
 	s.Resume(0)
 }
@@ -189,7 +193,7 @@ func TestAdvance(t *testing.T) {
 func TestAdvanceFar(t *testing.T) {
 	cfg := fakezk.Config{Tick: 1, TTL: true, MinSession: 1000, MaxSession: 40_000}
 	s := fakezktest.Start(t, server.Config{Ensemble: cfg})
-	away, _ := connect(t, s.Addr(0), 40*time.Second)
+	away, _ := connect(t, s.Addr(0), lasting)
 	for _, path := range []string{"/ttl", "/ttl/child"} { // one look removes the child, the next one its parent
 		if _, err := away.CreateTTL(path, nil, zk.FlagTTL, open, 30*24*time.Hour); err != nil {
 			t.Fatal(err)
@@ -241,7 +245,7 @@ func TestServeGoesOn(t *testing.T) {
 		s.Serve(0, &faulty{l, 2})
 		close(ended)
 	}()
-	connect(t, l.Addr().String(), 10*time.Second)
+	connect(t, l.Addr().String(), lasting)
 	l.Close()
 	<-ended
 }
@@ -249,14 +253,15 @@ func TestServeGoesOn(t *testing.T) {
 // What the ensemble limits, the server does: the longest frame is its BufferMax, and there are no more members than
 // replicas.
 func TestLimitsAreTheEnsembles(t *testing.T) {
-	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{BufferMax: 100, Replicas: -1}})
+	cfg := untimed(-1)
+	cfg.BufferMax = 100
+	s := fakezktest.Start(t, server.Config{Ensemble: cfg})
 	if s.Members() != 1 {
 		t.Errorf("%d members", s.Members())
 	}
 	c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
 	c.send(&wire.RequestHeader{Xid: 1, Op: wire.OpExists}, &wire.WatchRequest{Path: "/" + strings.Repeat("x", 86)})
 	c.wantHeader(1, fakezk.CodeNoNode)
-	c.net.SetDeadline(time.Now().Add(5 * time.Second)) // before the session expires, which closes it too
 	if _, err := c.net.Write([]byte{0, 0, 0, 101}); err != nil {
 		t.Fatal(err)
 	}
@@ -267,13 +272,13 @@ func TestLimitsAreTheEnsembles(t *testing.T) {
 // session expires.
 func TestMembersDie(t *testing.T) {
 	t.Parallel()
-	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3}})
-	c, events := connect(t, s.Addr(2), 30*time.Second) // no busy machine makes it expire before a member is back
+	s := fakezktest.Start(t, server.Config{Ensemble: untimed(3)})
+	c, events := connect(t, s.Addr(2), lasting)
 	if _, err := c.Create("/e", nil, zk.FlagEphemeral, open); err != nil {
 		t.Fatal(err)
 	}
 	s.Kill(2)
-	await(t, events, zk.StateDisconnected)
+	awaitState(t, events, zk.StateDisconnected)
 	s.Kill(1)
 	if word := ask(t, s.Addr(0), "srvr"); word != "This ZooKeeper instance is not currently serving requests\n" {
 		t.Errorf("%q", word)
@@ -281,7 +286,7 @@ func TestMembersDie(t *testing.T) {
 	s.Advance(time.Minute)
 	s.Restart(1)
 	s.Restart(2)
-	await(t, events, zk.StateHasSession)
+	awaitState(t, events, zk.StateHasSession)
 	if there, stat, err := c.Exists("/e"); !there || stat.EphemeralOwner != c.SessionID() {
 		t.Errorf("%v %v", there, err)
 	}
@@ -290,7 +295,7 @@ func TestMembersDie(t *testing.T) {
 // A member hangs and goes on: nothing is lost.
 func TestStop(t *testing.T) {
 	s := fakezktest.Start(t, server.Config{})
-	c, _ := connect(t, s.Addr(0), 40*time.Second)
+	c, _ := connect(t, s.Addr(0), lasting)
 	s.Stop(0)
 	answered := make(chan error)
 	go func() {

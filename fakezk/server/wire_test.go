@@ -8,13 +8,13 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/wire"
 )
 
@@ -33,9 +33,9 @@ func dialRaw(t *testing.T, address string, session wire.ConnectResponse) *raw {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(20 * time.Second))
+	c.SetDeadline(await.Deadline())
 	r := &raw{T: t, net: c}
-	r.send(&wire.ConnectRequest{Timeout: 10_000, Session: session.Session, Password: session.Password})
+	r.send(&wire.ConnectRequest{Timeout: int32(lasting.Milliseconds()), Session: session.Session, Password: session.Password})
 	r.receive(&r.granted)
 	return r
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/wire"
 )
 
@@ -23,10 +24,10 @@ func TestWordsAreParsed(t *testing.T) {
 	c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
 	c.send(&wire.RequestHeader{Xid: 7, Op: wire.OpExists}, &wire.WatchRequest{Path: "/"})
 	c.wantHeader(7, 0)
-	if stats, ok := zk.FLWSrvr([]string{s.Addr(0)}, time.Second); !ok || stats[0].Connections != 2 {
+	if stats, ok := zk.FLWSrvr([]string{s.Addr(0)}, await.Hang); !ok || stats[0].Connections != 2 {
 		t.Errorf("srvr: %+v", stats[0])
 	}
-	clients, _ := zk.FLWCons([]string{s.Addr(0)}, time.Second) // it does not expect the line of its own connection
+	clients, _ := zk.FLWCons([]string{s.Addr(0)}, await.Hang) // it does not expect the line of its own connection
 	if len(clients[0].Clients) != 1 {
 		t.Fatalf("cons: %+v", clients[0])
 	}
@@ -99,7 +100,7 @@ func TestWordToHangingMember(t *testing.T) {
 		t.Errorf("%q, %v while it hangs", answer, err)
 	}
 	s.Resume(0)
-	c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	c.SetReadDeadline(await.Deadline())
 	if _, err := c.Read(answer); err != nil || string(answer) != "imok" {
 		t.Errorf("%q, %v", answer, err)
 	}
