@@ -20,6 +20,7 @@ type LeftRoot struct {
 	nodes    []leftNode
 	parents  []string // that the run made, the highest first
 	czxid    int64    // of the root
+	older    bool     // the root was there before its mark
 }
 
 // leftNode is a znode as it was seen.
@@ -85,7 +86,7 @@ func ReadLeftRoot(conn recipes.Conn, root string) (LeftRoot, error) {
 			return LeftRoot{}, fmt.Errorf("%w: %s is older than the mark of %s: no run has made it", ErrRoot, n.path, root)
 		}
 	}
-	if stat.Mzxid == stat.Czxid { // else it was there before the mark
+	if r.older = stat.Mzxid != stat.Czxid; !r.older {
 		if r.parents, err = madeWith(conn, mark.Parents, stat); err != nil {
 			return LeftRoot{}, err
 		}
@@ -121,8 +122,8 @@ func walkBelow(conn recipes.Conn, p string, nodes *[]leftNode) error {
 	return nil
 }
 
-// Remove removes what was seen, as it was seen, and the empty znodes above that the run had made. It refuses a root
-// with living sessions, or that is another one by now, and stops at a znode that has changed since, or has got
+// Remove removes what was seen, as it was seen. A root that was there before its mark is emptied instead. It refuses a
+// root with living sessions, or that is another one by now, and stops at a znode that has changed since, or has got
 // another below it. Meanwhile the root is in use, so that the run, if it lives after all, knows that it has lost it.
 func (r LeftRoot) Remove(conn recipes.Conn) error {
 	if len(r.Sessions) > 0 {
@@ -157,15 +158,24 @@ func (r LeftRoot) remove(conn recipes.Conn, lock string) error {
 			return fmt.Errorf("live: %s: another client uses it: %w", n.path, err)
 		}
 	}
-	if _, err := conn.Multi(&zk.DeleteRequest{Path: lock, Version: -1}, &zk.DeleteRequest{Path: r.Path, Version: root.version}); err != nil {
+	_, err = conn.Multi(&zk.DeleteRequest{Path: lock, Version: -1}, unmarking(r.Path, root.version, r.older))
+	if err != nil {
 		return fmt.Errorf("live: %s: another client uses it: %w", r.Path, err)
 	}
-	for _, parent := range slices.Backward(r.parents) {
-		if conn.Delete(parent, 0) != nil {
-			break // another client has begun to use it
-		}
-	}
 	return nil
+}
+
+// RemoveParents removes the empty znodes that runs had made above their roots, when the roots are gone: one may be above
+// several roots.
+func RemoveParents(conn recipes.Conn, of []LeftRoot) {
+	var parents []string
+	for _, r := range of {
+		parents = append(parents, r.parents...)
+	}
+	slices.Sort(parents)
+	for _, parent := range slices.Backward(parents) { // the lowest first
+		conn.Delete(parent, 0) // refused if another client has begun to use it
+	}
 }
 
 // madeWith returns those of the paths that came to be in the same transaction as a root: a mark is only

@@ -64,7 +64,8 @@ func parseMark(data []byte) (m Mark, ok bool) {
 type ownRoot struct {
 	Mark
 	root    string
-	version int32 // of the root's data, the mark
+	version int32    // of the root's data, the mark
+	was     *zk.Stat // of the root before it was marked; nil if it was not there
 
 	mu       sync.Mutex
 	sessions map[int64]bool // in which the run has put it in use
@@ -73,11 +74,17 @@ type ownRoot struct {
 // claimTries is how often other clients may change a root while it is claimed or held.
 const claimTries = 5
 
+// ofServers has the servers' quotas and configuration below it, some of which they refuse to delete.
+const ofServers = "/zookeeper"
+
 // claimRoot makes and marks the root path, and what is missing above, all at once or not at all. It refuses
-// a root that holds something already.
+// a root that holds something already, or is the servers' own.
 func claimRoot(conn recipes.Conn, root string) (c *ownRoot, err error) {
-	if root == "/" || path.Clean(root) != root || !strings.HasPrefix(root, "/") {
+	switch {
+	case root == "/" || path.Clean(root) != root || !strings.HasPrefix(root, "/"):
 		return nil, fmt.Errorf("%w: %q is not a clean absolute path below /", ErrRoot, root)
+	case root == ofServers || strings.HasPrefix(root, ofServers+"/"):
+		return nil, fmt.Errorf("%w: %s is the servers' own, as all of %s is: choose another", ErrRoot, root, ofServers)
 	}
 	c = &ownRoot{Mark: newMark(nil), root: root, sessions: map[int64]bool{}}
 	for range claimTries {
@@ -124,7 +131,7 @@ func (c *ownRoot) ops(data []byte, stat *zk.Stat) (ops []any, err error) {
 	for _, parent := range c.Parents {
 		ops = append(ops, creation(parent, nil, zk.FlagPersistent))
 	}
-	if stat == nil {
+	if c.was = stat; stat == nil {
 		ops = append(ops, creation(c.root, c.data(), zk.FlagPersistent))
 		c.version = 0
 	} else {
@@ -305,7 +312,7 @@ func (c *ownRoot) removeNodes(conn recipes.Conn, nodes []leftNode) error {
 }
 
 // release removes the root, if it is still the run's, and the znodes that were made above it, if nobody else has begun
-// to use them.
+// to use them. A root that was there before is emptied.
 func (c *ownRoot) release(conn recipes.Conn) error {
 	err := c.tryRelease(conn)
 	if err != nil && !errors.Is(err, ErrRootLost) {
@@ -325,7 +332,7 @@ func (c *ownRoot) tryRelease(conn recipes.Conn) error {
 		switch {
 		case err != nil:
 			return err
-		case !there: // it was done, and the reply was lost
+		case !there || c.was != nil && errors.Is(c.held(conn), ErrRootLost): // it was done, and the reply was lost
 			return nil
 		case stat.NumChildren <= signs && len(parents) > 0:
 			parents = parents[1:] // another client may have begun to use it
@@ -347,13 +354,21 @@ func (c *ownRoot) releaseOnce(conn recipes.Conn, parents []string) error {
 	}
 	ops := []any{
 		&zk.DeleteRequest{Path: c.inUse(), Version: -1}, &zk.DeleteRequest{Path: c.sign(), Version: 0},
-		&zk.DeleteRequest{Path: c.root, Version: c.version},
+		unmarking(c.root, c.version, c.was != nil),
 	}
 	for _, parent := range slices.Backward(parents) {
 		ops = append(ops, &zk.DeleteRequest{Path: parent, Version: 0})
 	}
 	_, err := conn.Multi(ops...)
 	return err
+}
+
+// unmarking is the request that ends a root: one that was there before its mark is kept, without data as it was.
+func unmarking(root string, version int32, keep bool) any {
+	if keep {
+		return &zk.SetDataRequest{Path: root, Version: version}
+	}
+	return &zk.DeleteRequest{Path: root, Version: version}
 }
 
 // empty removes the znodes below the root, except those that name its owner.

@@ -18,7 +18,7 @@ import (
 // cleanCmd removes the leftovers of runs on the user's servers.
 type cleanCmd struct {
 	Servers     string `required:"" placeholder:"A:2181,…" help:"Addresses of the servers, with /chroot if the runs had one."`
-	Root        string `placeholder:"PATH" help:"The root of one run. Default: the roots of all runs, directly below / or the chroot."`
+	Root        string `placeholder:"PATH" help:"The root of one run, or a znode with such roots directly below it. Default: the roots of all runs, directly below / or the chroot."`
 	Yes         bool   `help:"Delete the roots, instead of only listing them."`
 	accessFlags `embed:""`
 }
@@ -58,15 +58,19 @@ func (cmd *cleanCmd) find(conn recipes.Conn, chroot string) ([]live.LeftRoot, er
 		return nil, err
 	}
 	root, err := live.ReadLeftRoot(conn, at)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		return []live.LeftRoot{root}, nil
 	}
-	return []live.LeftRoot{root}, nil
+	if below, others := live.FindLeftRoots(conn, at); len(below) > 0 {
+		return below, others
+	}
+	return nil, err
 }
 
 // clean lists roots, and removes them if allowed; others is the error of finding the rest.
 func (cmd *cleanCmd) clean(c *commandContext, conn recipes.Conn, roots []live.LeftRoot, others error) error {
 	var all error
+	var removed []live.LeftRoot
 	idle := 0
 	for _, root := range roots {
 		about := fmt.Sprintf("%s: run %s, begun %v ago, %d znodes", root.Path, root.Run,
@@ -82,10 +86,12 @@ func (cmd *cleanCmd) clean(c *commandContext, conn recipes.Conn, roots []live.Le
 				all = errors.Join(all, err)
 				continue
 			}
+			removed = append(removed, root)
 			fmt.Fprintln(c.out, about+": removed")
 		}
 		idle++
 	}
+	live.RemoveParents(conn, removed)
 	if len(roots) == 0 && others == nil {
 		fmt.Fprintln(c.out, "no run has left anything here")
 	} else if idle > 0 && !cmd.Yes {
