@@ -166,10 +166,15 @@ func (o *output) histories(result sim.Result) (saved evidence) {
 	return saved
 }
 
-// flat turns a recipe's name into a file name.
+// flat turns a recipe's name into a part of a file name. A recipe may be a command of any length, and a file's name is
+// bounded. The digest of the content keeps names apart.
 func flat(s string) string {
-	return strings.NewReplacer("/", "-", " ", "-", ",", "", ":", "").Replace(s)
+	s = strings.NewReplacer("/", "-", " ", "-", ",", "", ":", "").Replace(s)
+	return strings.ToValidUTF8(s[:min(len(s), flatMax)], "")
 }
+
+// flatMax bounds a recipe's part of a file name, in bytes.
+const flatMax = 60
 
 // writeNew writes a file unless it exists with the same content, and refuses to overwrite.
 func writeNew(name string, data []byte) error {

@@ -130,7 +130,7 @@ func run(ctx context.Context, args []string, s streams) int {
 	s.args = args
 	s, out := s.guarded()
 	exit := runGuarded(ctx, args, s)
-	if err := out.Close(); err != nil && exit != exitUnknown {
+	if err := out.Close(); err != nil {
 		unsaid := fail(s, fmt.Errorf("standard output: %w", err))
 		return cmp.Or(exit, unsaid)
 	}

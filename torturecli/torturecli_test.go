@@ -1,6 +1,15 @@
 package torturecli
 
-import "testing"
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/storyindex"
+)
 
 func TestWrap(t *testing.T) {
 	for in, want := range map[string]string{
@@ -14,6 +23,38 @@ func TestWrap(t *testing.T) {
 	} {
 		if got := wrap(in, 10); got != want {
 			t.Errorf("wrap(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// A verdict that cannot be printed is not silent, also if its status is that of an error.
+func TestUnknownIsNotSilent(t *testing.T) {
+	out := &output{dir: t.TempDir(), named: true}
+	if err := out.begin(storyindex.Begin{Workload: "lock", Recipe: "ours", Backend: "live"}); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	status := run(t.Context(), []string{"check", out.dir}, streams{out: failing{}, err: &said})
+	if want := "torture: standard output: the disk is full\n"; status != exitUnknown || said.String() != want {
+		t.Errorf("exit status %d, %q, want %q", status, said.String(), want)
+	}
+}
+
+// The evidence of a violation is written, however long the command of the recipe is, and that of another beside it.
+func TestEvidenceOfALongCommand(t *testing.T) {
+	o := &output{dir: t.TempDir()}
+	var saved evidence
+	for _, op := range []string{"acquire", "try"} {
+		saved.save(o, sim.Result{Workload: "lock", Recipe: "exec:" + strings.Repeat("/usr/share/jävä", 100)},
+			sim.Found{Violation: sim.Violation{Property: "exclusion"}}, "jsonl",
+			func(w io.Writer) error { _, err := io.WriteString(w, op); return err })
+	}
+	if saved.err != nil || saved.files[0] == saved.files[1] {
+		t.Fatalf("%v, %q", saved.err, saved.files)
+	}
+	for i, op := range []string{"acquire", "try"} {
+		if got, err := os.ReadFile(saved.files[i]); err != nil || string(got) != op {
+			t.Errorf("%s: %q, %v", saved.files[i], got, err)
 		}
 	}
 }
