@@ -65,7 +65,8 @@ var _ Conn = (*zk.Conn)(nil)
 // again after a lost reply.
 //
 // They come from crypto/rand, unless conn has a method NewGUID of its own: a simulated connection does, because there
-// all randomness must come from the simulator.
+// all randomness must come from the simulator. Within a connection that hides that method, in a simulated world
+// crypto/rand is the simulator's, too.
 func NewGUID(conn Conn) string {
 	if source, ok := conn.(interface{ NewGUID() string }); ok {
 		return source.NewGUID()

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo"
@@ -70,6 +71,20 @@ func TestDeterminism(t *testing.T) {
 	n := seedsOf(t, "ZKTORTURE_SEEDS", 1200)
 	for _, s := range all {
 		compareSeeds(t, s, sim.Config{Clients: s.clients}, max(n/uint64(len(all)), 2))
+	}
+}
+
+// It holds for connections within one of the user's own, which hides what the world's can do besides.
+func TestDeterminismWithinAnotherConnection(t *testing.T) {
+	n := seedsOf(t, "ZKTORTURE_SEEDS", 400)
+	for _, e := range workload.Entries() {
+		bare := e.New()
+		within, can := bare.With("within", func(c recipes.Conn, path string) any {
+			return bare.Make(struct{ recipes.Conn }{c}, path)
+		}, nil)
+		if e.Recipe == workload.Ours && can {
+			compareSeeds(t, subject{e.Kind + " within", within, 3}, sim.Config{Clients: 3}, max(n/40, 3))
+		}
 	}
 }
 

@@ -264,7 +264,6 @@ func (w *World) shutDoors() {
 		d.shut.Store(true)
 	}
 	if w.door != InProcess {
-		w.endRandom()
 		time.Sleep(time.Minute)
 		synctest.Wait()
 	}

@@ -64,6 +64,9 @@ func (w *World) end(politely bool) {
 		time.Sleep(time.Duration(pause) * time.Minute)
 	}
 	w.refuse()
+	if w.endRandom != nil {
+		w.endRandom()
+	}
 	w.shutDoors()
 }
 

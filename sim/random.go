@@ -11,9 +11,10 @@ import (
 	"github.com/zktorture/zktorture/internal/digest"
 )
 
-// Go-zookeeper takes the identities in the names of its protected znodes from crypto/rand, and other code its tokens.
-// In a world over the wire they come from the world, so that equal runs have equal names. Everywhere else what reads
-// crypto/rand.Reader reads what was there before.
+// Go-zookeeper takes the identities in the names of its protected znodes from crypto/rand, other code its tokens, and
+// recipes.NewGUID names, if it is given a connection within one of the user's own that hides its method NewGUID. In a
+// world they come from the world, so that equal runs have equal names. Everywhere else what reads crypto/rand.Reader
+// reads what was there before.
 func init() { rand.Reader = &worldReader{other: rand.Reader} }
 
 // worldReader is a source of randomness for each world that has one, and another one elsewhere.
@@ -60,6 +61,9 @@ func random(number int) (r *randomness, end func()) {
 	}
 }
 
+// identityBytes is how many bytes are an identity, at least. Fewer are in a name by chance.
+const identityBytes = 8
+
 // Read implements [io.Reader].
 func (r *randomness) Read(b []byte) (int, error) {
 	r.mu.Lock()
@@ -70,6 +74,8 @@ func (r *randomness) Read(b []byte) (int, error) {
 		}
 		b[i] = byte(digest.Mix(r.state) >> (i % 8 * 8))
 	}
-	r.given = append(r.given, hex.EncodeToString(b))
+	if len(b) >= identityBytes {
+		r.given = append(r.given, hex.EncodeToString(b))
+	}
 	return len(b), nil
 }

@@ -7,7 +7,7 @@ import (
 
 // Divergence says that equal choices gave different runs: the recipe decides something that is no choice. Causes are
 // goroutines of one client that run at the same time and reach for the same thing, a select with several ready cases,
-// the order of a map, or randomness or a clock of its own.
+// the order of a map, or randomness or a clock of its own. (crypto/rand is the world's.)
 type Divergence struct {
 	Step  int      `json:"step"`            // at which two runs first differ
 	One   string   `json:"one"`             // what happened then in one run, "" if it had ended

@@ -195,6 +195,9 @@ func (w *World) stateHash() uint64 {
 	for _, b := range [...]bool{w.outage.now, w.brief, w.nobodys, w.liveness} {
 		d.Bool(b)
 	}
+	if w.random != nil {
+		d.Ints(int64(w.random.state))
+	}
 	for r, l := range w.lag {
 		if l == unseen && v.Forgotten != nil {
 			l = upToDate

@@ -84,12 +84,13 @@ type World struct {
 
 	*memory
 
-	// Over the wire:
-	doors     []*door // of all processes, also of those that are dead
-	bubble    int     // its number, if anybody wants to know
-	random    *randomness
-	nobodys   bool // a write was carried out of which it is not known which user wanted it
+	bubble    int         // its number, if anybody wants to know
+	random    *randomness // nil if the tape of exact mode decides
 	endRandom func()
+
+	// Over the wire:
+	doors   []*door // of all processes, also of those that are dead
+	nobodys bool    // a write was carried out of which it is not known which user wanted it
 }
 
 // Change is one elementary change of the tree or of the sessions, with the step that caused it.
@@ -200,11 +201,12 @@ func (w *World) setUp(workload Workload) {
 	if t, can := workload.(TellsTime); can {
 		w.tellsTime = t.TellsTime() && w.door == InProcess
 	}
+	number := bubble()
 	if w.door != InProcess || w.trace != nil {
-		w.bubble = bubble()
+		w.bubble = number
 	}
-	if w.door != InProcess {
-		w.random, w.endRandom = random(w.bubble)
+	if w.door != InProcess || !exactBuild { // in exact mode the tape decides
+		w.random, w.endRandom = random(number)
 	}
 	w.makeParents()
 	w.prepare()
