@@ -180,6 +180,7 @@ func (w *World) carryOut(p *process, c client) *fakezk.Call {
 	call := c.Arrive(w.now())
 	w.actor = 0
 	w.use(&call.Request)
+	w.asks(p, func() string { return requestName(call.Request.Op) + " " + requestPath(&call.Request) })
 	w.startCounters()
 	w.witness.request(w, p, call)
 	return call
@@ -253,6 +254,7 @@ func (w *World) doOutside(p *process, user int) {
 	i := slices.IndexFunc(w.outside, func(c *outsideCall) bool { return c.user.process == p && c.user.Index == user })
 	call := w.outside[i]
 	w.outside = slices.Delete(w.outside, i, i+1)
+	w.asks(p, func() string { return call.what })
 	result := call.do()
 	w.foldString(result)
 	w.keepOutside(call, result)
@@ -267,6 +269,7 @@ func (w *World) reconnect(p *process, c client) {
 		c.BreakUnsent()
 		return
 	}
+	w.asks(p, func() string { return "connect" })
 	session := c.Session()
 	replica, err := w.connect(p, c)
 	w.fold(uint64(c.Session()))

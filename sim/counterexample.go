@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strings"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/internal/cycle"
 )
 
 // Counterexample is a violation in a file: everything that is needed to run it again, and what was seen, for people.
@@ -67,6 +69,27 @@ func Lines(trace []Step) []string {
 	}
 	return lines
 }
+
+// Folded returns the lines of a trace with what repeats itself, as in a livelock, told once.
+func Folded(lines []string) (told []string) {
+	shapes := make([]string, len(lines))
+	for i, line := range lines {
+		shapes[i] = cycle.Shape(beginOfLine.ReplaceAllString(line, ""))
+	}
+	next := 0
+	for _, c := range cycle.Find(shapes) {
+		told = append(told, lines[next:c.First+c.Length]...)
+		next = c.First + c.All()
+		told = append(told, cycle.Repeat(stepOf(lines[c.First]), stepOf(lines[c.First+c.Length-1]), stepOf(lines[next-1]),
+			c.Times))
+	}
+	return append(told, lines[next:]...)
+}
+
+// beginOfLine is the step and the moment of a line.
+var beginOfLine = regexp.MustCompile(`^ *(\d+) +[\d.]+s  `)
+
+func stepOf(line string) string { return strings.Fields(line)[0] }
 
 // Write writes the file.
 func (c *Counterexample) Write(w io.Writer) error {

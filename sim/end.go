@@ -8,14 +8,14 @@ import (
 // expireDead lets what is still under way arrive, and the sessions of processes that will not come back run out.
 func (w *World) expireDead() {
 	w.drain()
-	for begin := w.elapsed; w.elapsed-begin < lastWait; w.drain() {
+	for begin := w.elapsed; w.elapsed-begin < lastWait && w.livelock == nil; w.drain() {
 		w.sleep(w.undisturbed(lastWait - (w.elapsed - begin)))
 	}
 }
 
 // drain lets everything happen that can.
 func (w *World) drain() {
-	for w.intake(); w.step < w.cfg.stepsMax+livenessSteps; w.intake() {
+	for w.intake(); w.livelock == nil; w.intake() {
 		if w.collect(); len(w.actions) == 0 {
 			return
 		}
@@ -73,10 +73,13 @@ func (w *World) end(politely bool) {
 // endMinutes is how long recipes have to notice that their connections are closed.
 const endMinutes = 3
 
+// refusals is how many times in a row, at most, requests are refused and recipes ask anew.
+const refusals = 20000
+
 // refuse answers requests that were submitted before their clients ended, and returns how many.
 func (w *World) refuse() (refused int) {
 	synctest.Wait()
-	for range livenessSteps {
+	for range refusals {
 		calls := w.submitted
 		w.submitted = nil
 		for _, call := range calls {

@@ -43,18 +43,19 @@ type outcome struct {
 	choices     Choices
 	struck      [faultCount]int
 	size
-	layout  []int  // users by client
-	allowed Faults // those that the episode was asked about
-	events  []deed // of the torture phase, until the rest happened of itself …
-	after   []deed // … and the rest
-	steps   int
-	hash    uint64
-	aborted any // what the source gave up with
-	record  *Record
-	bubble  int // its number, where somebody may want to know what is left in it: of runs with a trace, and over the wire
-	wire    bool
-	outlive bool   // goroutines may outlive the episode, see [World.outlived]
-	left    string // where goroutines have, "" if none
+	layout   []int  // users by client
+	allowed  Faults // those that the episode was asked about
+	events   []deed // of the torture phase, until the rest happened of itself …
+	after    []deed // … and the rest
+	steps    int
+	hash     uint64
+	aborted  any // what the source gave up with
+	record   *Record
+	bubble   int // its number, where somebody may want to know what is left in it: of runs with a trace, and over the wire
+	wire     bool
+	cutShort string // why all of the run was not judged: then it is no pass, also where that is waived
+	outlive  bool   // goroutines may outlive the episode, see [World.outlived]
+	left     string // where goroutines have, "" if none
 }
 
 // runEpisode runs one episode in a bubble of its own. If the bubble freezes it never returns, which the watchdog
@@ -75,6 +76,9 @@ func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	cfg.dog.stop() // what follows takes its time, and has limits of its own
 	o.judgeLater()
 	o.waive(workload)
+	if o.cutShort != "" && len(o.Violations) == 0 {
+		o.Unknown = o.cutShort
+	}
 	o.measure(cfg.audit)
 	return o
 }
@@ -169,6 +173,9 @@ func (w *World) run(workload Workload, o *outcome) {
 	}
 	o.record = w.complete()
 	o.Judgement = w.judge(everybody)
+	if w.livelock != nil {
+		o.cutShort = o.Violations[0].Message
+	}
 	o.struck, o.choices, o.size = w.struck, w.source.choices(), w.size()
 	o.sensitivity = Sensitivity{Faults: o.faults, DuringOp: w.duringOp}
 	w.end(len(o.Violations) == 0)
@@ -177,14 +184,20 @@ func (w *World) run(workload Workload, o *outcome) {
 	}
 }
 
-// judge collects what the workload and the world itself find wrong.
+// judge collects what the workload and the world itself find wrong. Of a run that was cut short nothing else is judged:
+// what is missing or left in it may have been about to come, or to go.
 func (w *World) judge(everybody bool) Judgement {
 	j := w.episode.Judge(w)
-	if len(w.panicked) > 0 {
+	switch {
+	case len(w.panicked) > 0:
 		j.Violations, j.Later = w.panicked, nil // what else went wrong follows from it
-	}
-	if !everybody && len(j.Violations) == 0 {
-		j.Violations = w.stuck()
+	case w.livelock != nil:
+		j = Judgement{Violations: []Violation{w.toldLivelock()}, History: j.History}
+	case w.endless:
+		j = Judgement{Unknown: fmt.Sprintf("a script did not end within %d steps of a world without faults, "+
+			"although operations began and ended: %s", livenessSteps, w.unended()), History: j.History}
+	case !everybody && len(j.Violations) == 0:
+		w.stuck(&j)
 	}
 	for i := range j.Violations {
 		w.foldString(j.Violations[i].Property)
@@ -193,10 +206,34 @@ func (w *World) judge(everybody bool) Judgement {
 }
 
 // stuck explains who did not finish although all faults were healed, for workloads that have nothing better to say.
-func (w *World) stuck() []Violation {
+func (w *World) stuck(j *Judgement) {
 	for _, op := range w.Waiting() {
-		return []Violation{Violation{Property: "progress", Ops: []*Op{op}}.Saying("%v", w.Explain(op))}
+		j.Violations = []Violation{Violation{Property: "progress", Ops: []*Op{op}}.Saying("%v", w.Explain(op))}
+		return
 	}
-	return []Violation{{Property: "progress", Message: fmt.Sprintf(
-		"a script did not end within %d steps of a world without faults", livenessSteps)}}
+	text := fmt.Sprintf("no operation is under way, and nothing has moved for %v of a world without faults: %s",
+		stillMax, w.unended())
+	if len(w.outside) == w.countUnfinished() { // the scripts wait for each other, whatever the recipe does
+		*j = Judgement{Unknown: text, History: j.History}
+		return
+	}
+	j.Violations = []Violation{{Property: "progress", Message: text}}
+}
+
+// unended says who has not ended a script, and for what it waits, if that is the world's.
+func (w *World) unended() string {
+	var all []string
+	for _, p := range w.procs {
+		for _, u := range p.users {
+			if u.done {
+				continue
+			}
+			text := fmt.Sprintf("c%d's script goes on", p.id+1)
+			if i := slices.IndexFunc(w.outside, func(c *outsideCall) bool { return c.user == u }); i >= 0 {
+				text = fmt.Sprintf("c%d's script waits until it is %q", p.id+1, w.outside[i].what)
+			}
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, "; ")
 }

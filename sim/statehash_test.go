@@ -28,7 +28,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"step":                                  "scratch: judges compare steps only, and their order is the history's; limits of steps end a search",
 		"liveness elapsed offset brief outage":  classed.Hashed,
 		"memory":                                "follows: of its fields those named here, through which it is reached", "witness": "scratch: of coverage", "start alarm": "constant",
-		"stirred":                   "scratch: set when torture ends",
+		"quiet livelock endless":    "scratch: of the liveness phase",
 		"fence mu kick asleep":      "scratch: of synchronisation",
 		"handed handedBefore doors": wire, "endRandom bubble": "constant",
 		"outside panicked struck nobodys random": classed.Hashed,
@@ -47,7 +47,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"deaf": "follows: the history", "expiriesBefore": "follows: what it was told", "telling toldLate": "scratch: of one step", "id": "constant",
 		"clients": "follows: inProcess, the only one", "clientsRoom": "scratch: memory",
 		"inProcess users incarnation held heldEvent paused crashed": classed.Hashed,
-		"door stirring":        wire,
+		"door stirring": wire, "asking": "scratch: of the liveness phase",
 		"expiriesSeen crashes": classed.Hashed + " by number; when is in the history, and in what it was told",
 	})
 	classed.Check(t, reflect.TypeFor[User](), map[string]string{

@@ -27,7 +27,7 @@ type Teller interface {
 // Story is a violation for people: the sentence, and what happened.
 func Story(w Workload, v Violation, trace []Step) string {
 	return fmt.Sprintf("%s (%s) broke %s: %s\n\n%s\n", w.Name(), w.Recipe(), v.Property, v.Message,
-		strings.Join(Lines(trace), "\n"))
+		strings.Join(Folded(Lines(trace)), "\n"))
 }
 
 // checker is one call of [Check].
@@ -83,7 +83,7 @@ func (c *checker) tell(f Found, again string, notes []string) {
 	if more != "" {
 		more += "\n\n"
 	}
-	c.t.Errorf("%s: %s\n%s\n\n%s%s\n", broke, sentence, where, more, strings.Join(example.Trace, "\n"))
+	c.t.Errorf("%s: %s\n%s\n\n%s%s\n", broke, sentence, where, more, strings.Join(Folded(example.Trace), "\n"))
 	c.logEach(notes)
 	if onGitHub() {
 		annotate(c.t.Output(), broke, f.Message+"\n"+where, guilty(c.w, example), c.test)

@@ -55,7 +55,7 @@ func (w *World) takeNotes() {
 	}
 	notes := w.notes
 	w.notes, w.notesBefore = w.notesBefore[:0], notes // memory to reuse
-	w.stirred = w.elapsed
+	w.stir()
 	if len(notes) > 1 {
 		slices.SortFunc(notes, func(a, b note) int { return cmp.Compare(a.stamp, b.stamp) })
 	}

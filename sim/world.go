@@ -50,7 +50,7 @@ type World struct {
 	elapsed  int64 // bubble time since start, ms
 	offset   int64 // the servers' clock is ahead of the bubble's by this, ms
 	passed   int64 // the servers' time when time was last noted to have passed
-	stirred  int64 // elapsed when an operation last began or ended
+	quiet    quietTime
 	outage   outage
 	brief    bool // a deposed leader may notice it at any moment
 
@@ -73,7 +73,9 @@ type World struct {
 	struck   [faultCount]int
 	duringOp int // strikes while an operation was under way
 	ends     []counterEnd
-	actor    int64 // number of the operation whose request is being carried out
+	livelock *process // that has ended the run so; nil if none has
+	endless  bool     // the run was ended because it took livenessSteps
+	actor    int64    // number of the operation whose request is being carried out
 	trace    *[]Step
 	events   []deed // of the torture phase, if they are kept; as many as there were, eventful, …
 	eventful int    // … when something else than 0 was chosen for the last time: the rest happens of itself
@@ -125,6 +127,8 @@ type process struct {
 	expiriesSeen []int // steps at which it learned that a session was gone
 	crashes      []int // steps at which it died
 	deaf         []deafness
+
+	asking asking
 
 	expiriesBefore int          // the present client, of those in expiriesSeen
 	telling        *fakezk.Told // what a stalled goroutine is being told
@@ -419,16 +423,16 @@ func (w *World) torture() {
 	w.tortured = w.step
 }
 
-// Limits of the phases. Reaching one of the liveness phase's is a verdict, not a pass.
 const (
-	idleTorture   = 10 * time.Second // nothing moves for so long: torture is over
-	stillMax      = 2 * time.Minute  // longer than any back-off of a recipe
-	livenessSteps = 20000
+	idleTorture = 10 * time.Second // nothing moves for so long: torture is over
+	stillMax    = 2 * time.Minute  // longer than any back-off of a recipe
+
+	livenessSteps = 1 << 22 // more than a recipe takes that asks every millisecond for stillMax
 )
 
 // recover is the liveness phase: faults are healed, the schedule is fair, and every script must end. It returns false
-// if one did not: no operation began or ended for stillMax, although the workload says that one should, or
-// livenessSteps were taken.
+// if one did not: no operation began or ended for stillMax, although the workload says that one should, or a client is
+// in a livelock.
 func (w *World) recover() bool {
 	w.liveness = true
 	if w.kept != nil {
@@ -437,9 +441,12 @@ func (w *World) recover() bool {
 	w.heal()
 	w.goOn()
 	w.noteTick()
-	w.stirred = w.elapsed
-	for limit := w.step + livenessSteps; w.step < limit; {
-		w.beat()
+	w.stir()
+	for limit := w.step + livenessSteps; w.livelock == nil; {
+		if w.beat(); w.step >= limit {
+			w.endless = true
+			return false
+		}
 		w.intake()
 		if w.finished() {
 			return true
@@ -450,11 +457,11 @@ func (w *World) recover() bool {
 			continue
 		}
 		w.idle(stillMax)
-		if w.elapsed-w.stirred >= stillMax.Milliseconds() {
+		if w.elapsed-w.quiet.since >= stillMax.Milliseconds() {
 			if !w.episode.MayWaitForever(w) {
 				return false
 			}
-			w.stirred = w.elapsed
+			w.stir()
 		}
 	}
 	return false

@@ -1,8 +1,7 @@
 package story
 
 import (
-	"fmt"
-	"regexp"
+	"github.com/zktorture/zktorture/internal/cycle"
 )
 
 // Cycle is a part of a story in which the same happens again and again, as in a livelock. Its repetitions are equal but
@@ -10,68 +9,31 @@ import (
 type Cycle struct {
 	Event  int `json:"event"`  // the first
 	Length int `json:"length"` // of each time, in events
-	Times  int `json:"times"`  // at least cycleTimes
+	Times  int `json:"times"`  // at least 5
 }
-
-const (
-	cycleTimes = 5   // fewer can be read
-	cycleMax   = 200 // the longest cycle that is looked for, in events
-)
 
 // events is how many events there are in all times together.
 func (c Cycle) events() int { return c.Length * c.Times }
 
-// cycles finds what repeats, from the begin on: of all that begins at an event the one that goes on for longest.
+// cycles finds what repeats, from the begin on.
 func cycles(events []Event) (found []Cycle) {
-	same := shapes(events)
-	for i := 0; i < len(same); i++ {
-		if c := cycleAt(same, i); c.Times > 0 {
-			found = append(found, c)
-			i += c.events() - 1
-		}
+	shapes := make([]Event, len(events))
+	for i, e := range events {
+		shapes[i] = e.shape()
+	}
+	for _, c := range cycle.Find(shapes) {
+		found = append(found, Cycle{c.First, c.Length, c.Times})
 	}
 	return found
 }
 
-func cycleAt(same []int, from int) (best Cycle) {
-	for length := 1; length <= cycleMax; length++ {
-		n := from
-		for n+length < len(same) && same[n] == same[n+length] {
-			n++
-		}
-		c := Cycle{from, length, 1 + (n-from)/length}
-		if c.Times >= cycleTimes && c.events() > best.events() {
-			best = c
-		}
+// shape is what is equal in all times of a cycle.
+func (e Event) shape() Event {
+	return Event{
+		Kind: e.Kind, Client: e.Client, User: e.User, Server: e.Server, What: e.What, Path: cycle.Shape(e.Path),
+		Result: cycle.Shape(e.Result), Made: cycle.Shape(e.Made), Answer: cycle.Shape(e.Answer), Session: e.Session,
+		Lost: e.Lost, Subject: e.Subject, Fate: e.Fate,
 	}
-	return best
-}
-
-// shapes gives each event a number. Equal ones are equal but for what may differ in a cycle.
-func shapes(events []Event) (numbers []int) {
-	known := map[Event]int{}
-	for _, e := range events {
-		shape := Event{
-			Kind: e.Kind, Client: e.Client, User: e.User, Server: e.Server, What: e.What, Path: shapeOf(e.Path),
-			Result: shapeOf(e.Result), Made: shapeOf(e.Made), Answer: shapeOf(e.Answer), Session: e.Session,
-			Lost: e.Lost, Subject: e.Subject, Fate: e.Fate,
-		}
-		if _, seen := known[shape]; !seen {
-			known[shape] = len(known)
-		}
-		numbers = append(numbers, known[shape])
-	}
-	return numbers
-}
-
-// sequence is the number of a sequential znode in its name, duration what has passed.
-var (
-	sequence = regexp.MustCompile(`-?\b\d{10}\b|-\d{10}\b`)
-	duration = regexp.MustCompile(`\b(\d+(\.\d+)?(h|ms|µs|m|s))+\b`)
-)
-
-func shapeOf(text string) string {
-	return duration.ReplaceAllString(sequence.ReplaceAllString(text, "#"), "t")
 }
 
 // KindRepeats is of an event that stands for events of a cycle which are not told, in place of them.
@@ -122,7 +84,7 @@ func (s *Story) repeats(c Cycle) Event {
 	e := Event{
 		Step: last.Step, Time: last.Time, Kind: KindRepeats, Client: -1, User: -1, Server: -1, Session: -1, Operation: -1,
 		From: -1, Armed: -1, Sent: last.Step,
-		What: fmt.Sprintf("steps %d to %d repeat, × %d, up to step %d", from, until, c.Times, last.Step),
+		What: cycle.Repeat(from, until, last.Step, c.Times),
 	}
 	if p := s.Pivot; p != nil && p.Step > until && p.Step <= last.Step {
 		e.Step = p.Step

@@ -457,7 +457,7 @@ func printBroken(w io.Writer, begin string, v sim.Violation) {
 func printViolation(w io.Writer, f sim.Found, minimised bool, commands []string) {
 	printBroken(w, "", f.Violation)
 	fmt.Fprintln(w)
-	for _, line := range sim.Lines(f.Trace) {
+	for _, line := range sim.Folded(sim.Lines(f.Trace)) {
 		fmt.Fprintln(w, line)
 	}
 	if len(f.Trace) > 0 {

@@ -65,7 +65,7 @@ func triesLine(r *sim.Replayed) string {
 }
 
 func showReplay(c *commandContext, example *sim.Counterexample, replayed *sim.Replayed) error {
-	for _, line := range sim.Lines(replayed.Trace) {
+	for _, line := range sim.Folded(sim.Lines(replayed.Trace)) {
 		fmt.Fprintln(c.out, line)
 	}
 	fmt.Fprintln(c.out)
