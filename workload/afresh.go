@@ -87,9 +87,9 @@ func (j *Judgement) unusable(f *freshness) {
 }
 
 // taking is the fresh operation of a user who takes something and gives it back.
-func taking(u User, recipe any, take string, begin func(context.Context) error, release string,
+func taking(u User, tokens tokener, take string, begin func(context.Context) error, release string,
 	end func(context.Context) error) *sim.Op {
-	h, op := tryTake(u, recipe, take, method{wait: begin})
+	h, op := tryTake(u, tokens, take, method{wait: begin})
 	if h != nil {
 		giveBack(u, release, end, false)
 	}

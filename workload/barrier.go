@@ -109,7 +109,8 @@ func (e *barrierEpisode) Run(u User) {
 		operateBarrier(u, gate, name)
 	}
 	e.afresh(u, func() *sim.Op { return operateBarrier(u, gate, "open") }, func() {
-		gate = e.renewed(gate, e.new(u.Conn(), e.Path)).(BarrierRecipe)
+		e.Over(gate)
+		gate = e.new(u.Conn(), e.Path)
 	})
 	e.Over(gate)
 }

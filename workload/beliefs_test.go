@@ -60,7 +60,7 @@ func TestBeliefs(t *testing.T) {
 	} {
 		var found []sim.Violation
 		h := &hold{op: &sim.Op{Name: "acquire", Return: 1, ExpiriesSeen: test.granted}}
-		if goesOn := believes(test.told, test.recipe, h, &found); goesOn != test.goesOn ||
+		if goesOn := believes(test.told, able[believer](&terms{}, test.recipe), h, &found); goesOn != test.goesOn ||
 			(len(found) > 0) != test.accused {
 			t.Errorf("%s: goes on: %v, accused of %v", test.name, goesOn, found)
 		}

@@ -89,7 +89,8 @@ func (e *counterEpisode) Run(u User) {
 		}
 	}
 	e.afresh(u, func() *sim.Op { return addNumber(u, counter, 1) }, func() {
-		counter = e.renewed(counter, e.new(u.Conn(), e.Path)).(Adder)
+		e.Over(counter)
+		counter = e.new(u.Conn(), e.Path)
 	})
 	if e.Slot(u) == 0 {
 		u.AwaitOthers()

@@ -123,9 +123,9 @@ func (h *household) nest() {
 	if h.inner == nil {
 		h.inner = &secondObject{path: h.path + innerEnding, quit: func() {}}
 		made := h.second(h.inner.fence(h.user.Conn()), h.inner.path)
-		h.inner.recipe, h.inner.take, h.inner.give = made.recipe, made.take, made.give
+		h.inner.recipe, h.inner.tokens, h.inner.take, h.inner.give = made.recipe, made.tokens, made.take, made.give
 	}
-	if take(h.user, h.inner.recipe, theInner.acquire, h.inner.method()) != nil {
+	if take(h.user, h.inner.tokens, theInner.acquire, h.inner.method()) != nil {
 		h.user.Do("use", func() string { return theInner.noun })
 		giveBack(h.user, theInner.release, h.inner.give, false)
 	}

@@ -32,8 +32,9 @@ import (
 
 // electionKind is the table's line for this kind, see [Kind].
 var electionKind = Kind{
-	Name:  "election",
-	Model: linearizability.Election(),
+	Name:     "election",
+	Model:    linearizability.Election(),
+	optional: optionally[candidateRecipe](),
 	Promises: []Promise{
 		{Names: []string{"exclusion"}, Text: "no two candidates lead while both sessions are alive"},
 		{Names: []string{"belief"}, Text: "a client that has been told that its session is gone stops acting as the leader"},
@@ -72,6 +73,14 @@ type Candidate interface {
 
 type leaderTeller interface {
 	Leader(context.Context) (data []byte, token int64, err error)
+}
+
+// candidateRecipe is a candidate with what it can do, see [able].
+type candidateRecipe struct {
+	Candidate
+	Teller leaderTeller
+	Tokens tokener
+	believer
 }
 
 // Election is the election workload for a recipe. new is called once for each user of a session;
@@ -114,28 +123,33 @@ func drawTerm(p *sim.Plan, label string) term {
 }
 
 func (e *electionEpisode) Run(u User) {
-	c := e.new(u.Conn(), e.Path)
+	made := func(c recipes.Conn, path string) candidateRecipe {
+		return able[candidateRecipe](&e.terms, e.new(c, path))
+	}
+	c := made(u.Conn(), e.Path)
 	h := e.household(u, func(c recipes.Conn, path string) secondObject {
-		inner := e.new(c, path)
-		return secondObject{recipe: inner, take: inner.Campaign, give: inner.Resign}
+		inner := made(c, path)
+		return secondObject{recipe: inner.Candidate, tokens: inner.Tokens, take: inner.Campaign, give: inner.Resign}
 	})
 	for turn := range e.Turns(u) {
-		teller, can := c.(leaderTeller)
-		if turn.ask && can {
-			askLeader(u, teller)
+		if turn.ask && c.Teller != nil {
+			askLeader(u, c.Teller)
 			continue
 		}
 		e.serve(u, c, turn, h)
 	}
 	e.afresh(u, func() *sim.Op {
-		return taking(u, c, leadership.acquire, c.Campaign, leadership.release, c.Resign)
-	}, func() { c = e.renewed(c, e.new(u.Conn(), e.Path)).(Candidate) })
+		return taking(u, c.Tokens, leadership.acquire, c.Campaign, leadership.release, c.Resign)
+	}, func() {
+		e.Over(c.Candidate)
+		c = made(u.Conn(), e.Path)
+	})
 	h.end()
-	e.Over(c)
+	e.Over(c.Candidate)
 }
 
-func (e *electionEpisode) serve(u User, c Candidate, turn term, home *household) {
-	h := take(u, c, leadership.acquire, method{wait: c.Campaign})
+func (e *electionEpisode) serve(u User, c candidateRecipe, turn term, home *household) {
+	h := take(u, c.Tokens, leadership.acquire, method{wait: c.Campaign})
 	if h == nil {
 		return
 	}
@@ -145,15 +159,15 @@ func (e *electionEpisode) serve(u User, c Candidate, turn term, home *household)
 		}
 	}
 	home.dwell(turn.errands, func() bool { return e.command(u, c, h) })
-	if teller, can := c.(leaderTeller); can && turn.askInOffice {
-		askLeader(u, teller)
+	if turn.askInOffice && c.Teller != nil {
+		askLeader(u, c.Teller)
 	}
 	giveBack(u, leadership.release, c.Resign, turn.cancelResign)
 }
 
 // command commands something if the user believes that it leads.
-func (e *electionEpisode) command(u User, c Candidate, h *hold) bool {
-	if !believes(u, c, h, &e.zombies) {
+func (e *electionEpisode) command(u User, c candidateRecipe, h *hold) bool {
+	if !believes(u, c.believer, h, &e.zombies) {
 		return false
 	}
 	u.Do("command", func() string { return e.followed.write(h) })

@@ -57,8 +57,9 @@ import (
 
 // lockKind is the table's line for this kind, see [Kind].
 var lockKind = Kind{
-	Name:  "lock",
-	Model: linearizability.Lock(),
+	Name:     "lock",
+	Model:    linearizability.Lock(),
+	optional: optionally[lockRecipe](),
 	Promises: []Promise{
 		{Names: []string{"exclusion"}, Text: "no two clients hold the lock while both sessions are alive"},
 		{Names: []string{"belief"}, Text: "a client that has been told that its session is gone stops acting as the owner"},
@@ -112,10 +113,18 @@ type Locker interface {
 type tryLocker interface {
 	TryLock(context.Context) (bool, error)
 }
-type loser interface{ Lost() <-chan struct{} }
-type tokener interface{ Token() int64 }
-type owner interface{ IsOwner() bool }
 type reentrant interface{ Holds() int }
+type caller interface{ Calls() int } // see JudgeCallbacks
+
+// lockRecipe is a lock with what it can do, see [able].
+type lockRecipe struct {
+	Locker
+	Try       tryLocker
+	Tokens    tokener
+	Reentrant reentrant
+	Caller    caller
+	believer
+}
 
 // Lock is the lock workload for a recipe. new is called once for each user of a session; all that
 // it returns must be about the same lock.
@@ -151,10 +160,11 @@ func drawLockTurn(p *sim.Plan, label string) lockTurn {
 }
 
 func (e *lockEpisode) Run(u User) {
-	lock := e.new(u.Conn(), e.Path)
+	made := func(c recipes.Conn, path string) lockRecipe { return able[lockRecipe](&e.terms, e.new(c, path)) }
+	lock := made(u.Conn(), e.Path)
 	h := e.household(u, func(c recipes.Conn, path string) secondObject {
-		inner := e.new(c, path)
-		return secondObject{recipe: inner, take: inner.Lock, give: inner.Unlock}
+		inner := made(c, path)
+		return secondObject{recipe: inner.Locker, tokens: inner.Tokens, take: inner.Lock, give: inner.Unlock}
 	})
 	for turn := range e.Turns(u) {
 		if e.terms.shared() {
@@ -163,15 +173,18 @@ func (e *lockEpisode) Run(u User) {
 		e.turn(u, lock, turn, h)
 	}
 	e.afresh(u, func() *sim.Op {
-		return taking(u, lock, "acquire", lock.Lock, "release", lock.Unlock)
-	}, func() { lock = e.renewed(lock, e.new(u.Conn(), e.Path)).(Locker) })
+		return taking(u, lock.Tokens, "acquire", lock.Lock, "release", lock.Unlock)
+	}, func() {
+		e.Over(lock.Locker)
+		lock = made(u.Conn(), e.Path)
+	})
 	h.end()
-	e.Over(lock)
+	e.Over(lock.Locker)
 }
 
-func (e *lockEpisode) turn(u User, lock Locker, turn lockTurn, home *household) {
+func (e *lockEpisode) turn(u User, lock lockRecipe, turn lockTurn, home *household) {
 	name, method := lockMethod(lock, turn.try)
-	hold := take(u, lock, name, method)
+	hold := take(u, lock.Tokens, name, method)
 	if hold == nil {
 		return
 	}
@@ -188,11 +201,9 @@ func (e *lockEpisode) turn(u User, lock Locker, turn lockTurn, home *household) 
 	giveBack(u, "release", lock.Unlock, turn.cancelRelease)
 }
 
-type caller interface{ Calls() int }
-
 // countCalls judges how often the recipe has told its user that it holds the lock: see [JudgeCallbacks].
-func (e *lockEpisode) countCalls(lock Locker, h *hold) {
-	if c, can := lock.(caller); can && e.terms.callbacks && c.Calls() > 1 {
+func (e *lockEpisode) countCalls(lock lockRecipe, h *hold) {
+	if e.terms.callbacks && lock.Caller != nil && lock.Caller.Calls() > 1 {
 		noting.Lock()
 		defer noting.Unlock()
 		e.zombies = append(e.zombies, broken("callback", []*sim.Op{h.op},
@@ -201,8 +212,8 @@ func (e *lockEpisode) countCalls(lock Locker, h *hold) {
 }
 
 // again locks what is held once more, if the recipe is reentrant, writes and unlocks it.
-func (e *lockEpisode) again(u User, lock Locker, h *hold) {
-	if _, can := lock.(reentrant); !can {
+func (e *lockEpisode) again(u User, lock lockRecipe, h *hold) {
+	if lock.Reentrant == nil {
 		return
 	}
 	ctx, op := u.Begin("reacquire", "", true)
@@ -221,7 +232,19 @@ func (e *lockEpisode) again(u User, lock Locker, h *hold) {
 type hold struct {
 	op    *sim.Op
 	token int64
+	tried bool // by an operation that does not wait
 	lost  bool // its user was told that it is
+}
+
+// result is what the operation that got it returned, as histories have it.
+func (h *hold) result() linearizability.Value {
+	switch {
+	case h.token != 0:
+		return linearizability.Int(h.token)
+	case h.tried:
+		return linearizability.Bool(true)
+	}
+	return linearizability.Null
 }
 
 // method is a way to get hold of something. Its name is kept apart from it: that is kept with the operation, and the
@@ -239,21 +262,21 @@ func (m method) call(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-func lockMethod(lock Locker, try bool) (name string, m method) {
-	if tryer, can := lock.(tryLocker); can && try {
-		return "try", method{try: tryer.TryLock}
+func lockMethod(lock lockRecipe, try bool) (name string, m method) {
+	if try && lock.Try != nil {
+		return "try", method{try: lock.Try.TryLock}
 	}
 	return "acquire", method{wait: lock.Lock}
 }
 
-// take runs an operation that gets hold of something; nil if it did not.
-func take(u User, recipe any, name string, m method) *hold {
-	h, _ := tryTake(u, recipe, name, m)
+// take runs an operation that gets hold of something; nil if it did not. tokens is nil if there are none.
+func take(u User, tokens tokener, name string, m method) *hold {
+	h, _ := tryTake(u, tokens, name, m)
 	return h
 }
 
 // tryTake is take with the operation.
-func tryTake(u User, recipe any, name string, m method) (*hold, *sim.Op) {
+func tryTake(u User, tokens tokener, name string, m method) (*hold, *sim.Op) {
 	ctx, op := u.Begin(name, "", true)
 	got, err := m.call(ctx)
 	if !got {
@@ -264,9 +287,9 @@ func tryTake(u User, recipe any, name string, m method) (*hold, *sim.Op) {
 		u.End(op, end, "", err)
 		return nil, op
 	}
-	h := &hold{op: op}
-	if t, ok := recipe.(tokener); ok {
-		h.token = t.Token()
+	h := &hold{op: op, tried: m.try != nil}
+	if tokens != nil {
+		h.token = tokens.Token()
 	}
 	u.Note(op, h)
 	u.End(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
@@ -274,8 +297,8 @@ func tryTake(u User, recipe any, name string, m method) (*hold, *sim.Op) {
 }
 
 // write writes to the guarded resource if the user believes that it holds the lock.
-func (e *lockEpisode) write(u User, lock Locker, h *hold) bool {
-	if !believes(u, lock, h, &e.zombies) {
+func (e *lockEpisode) write(u User, lock lockRecipe, h *hold) bool {
+	if !believes(u, lock.believer, h, &e.zombies) {
 		return false
 	}
 	u.Do("write", func() string { return e.guarded.write(h) })
@@ -287,19 +310,19 @@ var noting sync.Mutex
 
 // believes asks the recipe, if it can tell, whether the lock is still held; a user of one that
 // cannot looks after its session itself. A belief against better knowledge goes to zombies.
-func believes(u User, recipe any, h *hold, zombies *[]sim.Violation) bool {
+func believes(u User, recipe believer, h *hold, zombies *[]sim.Violation) bool {
 	told := u.ExpiriesSeen() > h.op.ExpiriesSeen
 	var still bool
-	switch l := recipe.(type) {
-	case loser:
+	switch {
+	case recipe.Loser != nil:
 		select {
-		case <-l.Lost():
+		case <-recipe.Loser.Lost():
 			h.lost = true
 		default:
 			still = true
 		}
-	case owner:
-		still = l.IsOwner()
+	case recipe.Owner != nil:
+		still = recipe.Owner.IsOwner()
 	default:
 		return !told
 	}
@@ -646,31 +669,32 @@ func deadlock(v *View) []sim.Violation {
 func (e *lockEpisode) History(v *View) linearizability.History { return v.tenures(theLock) }
 
 func (v *View) tenures(of role) linearizability.History {
-	holds := v.holds(of)
+	return v.holdings(of.takes, v.holds(of), func(interval) role { return of })
+}
+
+// holdings is the history of what is held: takes tells which operations get hold of it, and ending how a hold ends.
+func (v *View) holdings(
+	takes func(*sim.Op) bool, holds []interval, ending func(iv interval) role,
+) linearizability.History {
 	h := v.converted(func(op *sim.Op, add func(linearizability.Operation)) {
+		got, held := op.Data.(*hold)
+		if !takes(op) || op.Outcome == sim.OK && !held { // releases see below, and a try got nothing
+			return
+		}
 		o := OperationOf(op)
-		held := op.Data != nil
-		switch got, ok := op.Data.(*hold); {
-		case ok && got.token != 0:
-			o.Result = linearizability.Int(got.token)
-		case ok && op.Name == "try":
-			o.Result = linearizability.Bool(true)
+		if held {
+			o.Result = got.result()
 		}
 		if i := slices.IndexFunc(holds, func(iv interval) bool { return iv.op == op }); i >= 0 {
 			o.Return = holds[i].start
 		}
-		switch {
-		case !of.takes(op): // releases see below
-		case op.Name == "try" && !held && op.Outcome == sim.OK:
-		default:
-			add(o)
-		}
-		if got, ok := op.Data.(*hold); ok && of.takes(op) && op.Outcome == sim.OK && v.vague(op) {
-			add(of.vagueEnd(op, got))
+		add(o)
+		if op.Outcome == sim.OK && v.vague(op) {
+			add(ending(interval{op: op}).vagueEnd(op, got))
 		}
 	})
 	for _, iv := range holds {
-		if o, ended := of.releaseOf(iv); ended {
+		if o, ended := ending(iv).releaseOf(iv); ended {
 			h = append(h, o)
 		}
 	}

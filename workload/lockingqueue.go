@@ -46,7 +46,8 @@ import (
 
 // lockingQueueKind is the table's line for this kind, see [Kind].
 var lockingQueueKind = Kind{
-	Name: "lockingqueue",
+	Name:     "lockingqueue",
+	optional: slices.Concat(optionally[lockingQueueRecipe](), optionally[claimRecipe]()),
 	Promises: []Promise{
 		{
 			Names: []string{"exclusion"},
@@ -100,6 +101,18 @@ type tryClaimer interface {
 }
 type releaser interface{ Release(context.Context) error }
 type itemTokener interface{ Token() string }
+
+// lockingQueueRecipe is a locking queue with what it can do, and claimRecipe a claim, see [able].
+type lockingQueueRecipe struct {
+	LockingQueuer
+	Try tryClaimer
+}
+type claimRecipe struct {
+	Claimed
+	Releaser releaser
+	Tokens   itemTokener
+	believer
+}
 
 // LockingQueue is the locking queue workload for a recipe. new is called once for each user of a
 // session; all that it returns must be about the same queue.
@@ -193,22 +206,24 @@ type finish struct {
 }
 
 func (e *lockingEpisode) Run(u User) {
-	q := e.new(u.Conn(), e.Path)
+	made := func() lockingQueueRecipe { return able[lockingQueueRecipe](&e.terms, e.new(u.Conn(), e.Path)) }
+	q := made()
 	for turn := range e.Turns(u) {
 		e.turn(u, q, turn)
 	}
 	e.afresh(u, func() *sim.Op { return e.offer(u, q) }, func() {
-		q = e.renewed(q, e.new(u.Conn(), e.Path)).(LockingQueuer)
+		e.Over(q.LockingQueuer)
+		q = made()
 	})
 	if e.Slot(u) == 0 {
 		u.AwaitOthers()
 		e.drain(u, q)
 	}
-	e.Over(q)
+	e.Over(q.LockingQueuer)
 }
 
 // drain consumes until nothing comes any more: until its wait is in order and is ended.
-func (e *lockingEpisode) drain(u User, q LockingQueuer) {
+func (e *lockingEpisode) drain(u User, q lockingQueueRecipe) {
 	for range 200 {
 		if !e.consume(u, q, lockingTurn{name: "claim"}) {
 			return
@@ -216,7 +231,7 @@ func (e *lockingEpisode) drain(u User, q LockingQueuer) {
 	}
 }
 
-func (e *lockingEpisode) turn(u User, q LockingQueuer, turn lockingTurn) {
+func (e *lockingEpisode) turn(u User, q lockingQueueRecipe, turn lockingTurn) {
 	if turn.name != "offer" {
 		e.consume(u, q, turn)
 		return
@@ -224,7 +239,7 @@ func (e *lockingEpisode) turn(u User, q LockingQueuer, turn lockingTurn) {
 	e.offer(u, q)
 }
 
-func (e *lockingEpisode) offer(u User, q LockingQueuer) *sim.Op {
+func (e *lockingEpisode) offer(u User, q lockingQueueRecipe) *sim.Op {
 	s := e.Slot(u)
 	e.offered[s]++
 	value := "v" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(e.offered[s])
@@ -235,17 +250,15 @@ func (e *lockingEpisode) offer(u User, q LockingQueuer) *sim.Op {
 }
 
 // consume claims an item, applies it and finishes the claim; false if it got none.
-func (e *lockingEpisode) consume(u User, q LockingQueuer, turn lockingTurn) bool {
-	c, h := claim(u, q, turn.name)
-	if c == nil {
+func (e *lockingEpisode) consume(u User, q lockingQueueRecipe, turn lockingTurn) bool {
+	claimed, h := claim(u, q, turn.name)
+	if h == nil {
 		return false
 	}
-	f := &finish{item: string(c.Data()), done: !turn.giveBack}
-	if _, can := c.(releaser); !can {
-		f.done = true
-	}
+	c := able[claimRecipe](&e.terms, claimed)
+	f := &finish{item: string(c.Data()), done: !turn.giveBack || c.Releaser == nil}
 	e.household(u, nil).dwell(turn.errands, func() bool { return e.look(u, c, h) })
-	if believes(u, c, h, &e.zombies) {
+	if believes(u, c.believer, h, &e.zombies) {
 		if f.done {
 			u.Do("apply", func() string { return e.sink.apply(c) })
 		}
@@ -255,18 +268,18 @@ func (e *lockingEpisode) consume(u User, q LockingQueuer, turn lockingTurn) bool
 }
 
 // look looks at the item if the user believes that it holds it.
-func (e *lockingEpisode) look(u User, c Claimed, h *hold) bool {
-	if !believes(u, c, h, &e.zombies) {
+func (e *lockingEpisode) look(u User, c claimRecipe, h *hold) bool {
+	if !believes(u, c.believer, h, &e.zombies) {
 		return false
 	}
 	u.Do("look", func() string { return "at " + string(c.Data()) })
 	return true
 }
 
-func claim(u User, q LockingQueuer, name string) (Claimed, *hold) {
+func claim(u User, q lockingQueueRecipe, name string) (Claimed, *hold) {
 	claim := q.Claim
-	if t, can := q.(tryClaimer); can && name == "try" {
-		claim = t.TryClaim
+	if name == "try" && q.Try != nil {
+		claim = q.Try.TryClaim
 	} else {
 		name = "claim"
 	}
@@ -286,11 +299,11 @@ func claim(u User, q LockingQueuer, name string) (Claimed, *hold) {
 	return c, h
 }
 
-func finishClaim(u User, c Claimed, f *finish, cancelable bool) {
+func finishClaim(u User, c claimRecipe, f *finish, cancelable bool) {
 	if f.done {
 		giveBackOf(u, "finish", "done "+f.item, f, c.Done, cancelable)
 	} else {
-		giveBackOf(u, "finish", "give back "+f.item, f, c.(releaser).Release, cancelable)
+		giveBackOf(u, "finish", "give back "+f.item, f, c.Releaser.Release, cancelable)
 	}
 }
 
@@ -301,12 +314,12 @@ type sink struct {
 	mixed   []string          // values that were skipped because of another value's token
 }
 
-func (s *sink) apply(c Claimed) string {
+func (s *sink) apply(c claimRecipe) string {
 	if s.known == nil {
 		s.known, s.applied = map[string]string{}, map[string]int{}
 	}
 	value := string(c.Data())
-	if t, ok := c.(itemTokener); ok {
+	if t := c.Tokens; t != nil {
 		before, known := s.known[t.Token()]
 		if known && before != value {
 			s.mixed = append(s.mixed, value)

@@ -36,7 +36,8 @@ import (
 
 // membershipKind is the table's line for this kind, see [Kind].
 var membershipKind = Kind{
-	Name: "membership",
+	Name:     "membership",
+	optional: optionally[groupRecipe](),
 	Promises: []Promise{
 		{Names: []string{"missing"}, Text: "a list has every member that joined before the call and stayed"},
 		{Names: []string{"ghost"}, Text: "a list has no member that left, or whose session ended, before the call"},
@@ -70,6 +71,13 @@ type Grouper interface {
 
 type watcher interface {
 	Changed(ctx context.Context, known []string) ([]string, error)
+}
+
+// groupRecipe is a group with what it can do, see [able].
+type groupRecipe struct {
+	Grouper
+	Watcher watcher
+	believer
 }
 
 // Membership is the membership workload for a recipe. new is called once for each user of a
@@ -125,7 +133,7 @@ func (e *membershipEpisode) MayWaitForever(_, waiting []*sim.Op) []*sim.Op {
 // visitor is a user of a group and what it knows of it.
 type visitor struct {
 	User
-	group Grouper
+	group groupRecipe
 	name  string
 	known []string
 }
@@ -134,7 +142,8 @@ func (e *membershipEpisode) Run(u User) {
 	s := e.Slot(u)
 	e.lives[s]++
 	name := "m" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(e.lives[s])
-	m := &visitor{User: u, group: e.new(u.Conn(), e.Path)(name), name: name}
+	made := func() groupRecipe { return able[groupRecipe](&e.terms, e.new(u.Conn(), e.Path)(name)) }
+	m := &visitor{User: u, group: made(), name: name}
 	for turn := range e.Turns(u) {
 		if turn.outside {
 			m.lookAround(turn.looks)
@@ -142,8 +151,11 @@ func (e *membershipEpisode) Run(u User) {
 			e.visit(m, turn)
 		}
 	}
-	e.afresh(u, m.comeAndGo, func() { m.group = e.renewed(m.group, e.new(u.Conn(), e.Path)(name)).(Grouper) })
-	e.Over(m.group)
+	e.afresh(u, m.comeAndGo, func() {
+		e.Over(m.group.Grouper)
+		m.group = made()
+	})
+	e.Over(m.group.Grouper)
 }
 
 func (e *membershipEpisode) visit(m *visitor, turn stay) {
@@ -152,7 +164,7 @@ func (e *membershipEpisode) visit(m *visitor, turn stay) {
 		return
 	}
 	m.lookAround(turn.looks)
-	believes(m.User, m.group, h, &e.zombies)
+	believes(m.User, m.group.believer, h, &e.zombies)
 	giveBackOf(m, "leave", m.name, nil, m.group.Leave, turn.cancelLeave)
 }
 
@@ -179,8 +191,7 @@ func (m *visitor) comeAndGo() *sim.Op {
 
 func (m *visitor) lookAround(looks []string) {
 	for _, look := range looks {
-		w, can := m.group.(watcher)
-		if look == "changed" && can {
+		if w := m.group.Watcher; look == "changed" && w != nil {
 			known := slices.Clone(m.known)
 			changed := func(ctx context.Context) ([]string, error) { return w.Changed(ctx, known) }
 			m.look(look, strings.Join(known, " "), changed)

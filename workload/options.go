@@ -23,6 +23,7 @@ type terms struct {
 	door      sim.Door
 	model     linearizability.Model
 	waived    []string
+	without   []string // methods, see Without
 	beside    []string // endings of paths
 	final     []func(error) bool
 
@@ -66,6 +67,12 @@ func Waive(properties ...string) Option {
 		slices.Sort(t.waived)
 		t.waived = slices.Compact(t.waived)
 	}
+}
+
+// Without says that the recipe has not these methods, all of them such that not every recipe of its kind has them: they
+// are not called, and what they would promise is not judged.
+func Without(methods ...string) Option {
+	return func(t *terms) { t.without = append(t.without, methods...) }
 }
 
 // Unfair waives that waiters are served in the order of their znodes, and that a deletion wakes one of them only.

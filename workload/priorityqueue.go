@@ -23,8 +23,9 @@ import (
 
 // priorityQueueKind is the table's line for this kind, see [Kind].
 var priorityQueueKind = Kind{
-	Name:  "priorityqueue",
-	Model: linearizability.PriorityQueue(),
+	Name:     "priorityqueue",
+	Model:    linearizability.PriorityQueue(),
+	optional: optionally[queueRecipe](),
 	Promises: []Promise{
 		{
 			Title: "linearizable",
@@ -62,15 +63,14 @@ func PriorityQueue(new func(c recipes.Conn, path string) PriorityQueuer, opts ..
 }
 
 func planPriorityQueue(p *sim.Plan, path string, new maker[PriorityQueuer]) *queueEpisode {
-	e := planQueue(p, path, func(c recipes.Conn) queueClient { return prioritize(new(c, path)) })
+	e := planQueue(p, path, func(c recipes.Conn) queueClient {
+		q := new(c, path)
+		return queueClient{q, func(ctx context.Context, it queueItem) error {
+			return q.Offer(ctx, it.priority, []byte(it.value))
+		}}
+	})
 	e.priority = drawPriorities(p, e.turns)
 	return e
-}
-
-func prioritize(q PriorityQueuer) queueClient {
-	return newQueueClient(q, func(ctx context.Context, it queueItem) error {
-		return q.Offer(ctx, it.priority, []byte(it.value))
-	})
 }
 
 // priorities are few, and such that texts would not sort like the numbers.

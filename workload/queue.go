@@ -41,8 +41,9 @@ var noneLost = Promise{
 
 // queueKind is the table's line for this kind, see [Kind].
 var queueKind = Kind{
-	Name:  "queue",
-	Model: linearizability.Queue(),
+	Name:     "queue",
+	Model:    linearizability.Queue(),
+	optional: optionally[queueRecipe](),
 	Promises: []Promise{
 		{
 			Text: "the queue is a linearizable FIFO; operations of unknown outcome may have taken effect or not",
@@ -75,6 +76,9 @@ type Queuer interface {
 	Poll(ctx context.Context) ([]byte, error)
 }
 
+type poller interface {
+	Poll(context.Context) ([]byte, error)
+}
 type taker interface {
 	Take(context.Context) ([]byte, error)
 }
@@ -91,15 +95,25 @@ func Queue(new func(c recipes.Conn, path string) Queuer, opts ...Option) *Worklo
 func planFIFO(p *sim.Plan, path string, new maker[Queuer]) *queueEpisode {
 	return planQueue(p, path, func(c recipes.Conn) queueClient {
 		q := new(c, path)
-		offer := func(ctx context.Context, it queueItem) error { return q.Offer(ctx, []byte(it.value)) }
-		return newQueueClient(q, offer)
+		return queueClient{q, func(ctx context.Context, it queueItem) error { return q.Offer(ctx, []byte(it.value)) }}
 	})
 }
 
-// queueClient is a recipe for a queue of any kind, as one user of a session uses it.
+// queueClient is a recipe for a queue of any kind.
 type queueClient struct {
-	recipe any
+	recipe poller
 	offer  func(context.Context, queueItem) error
+}
+
+// queueRecipe is what else a queue of any kind can do, see [able].
+type queueRecipe struct {
+	Taker  taker
+	Peeker peeker
+}
+
+// queueUser is what one user of a session has of the recipe.
+type queueUser struct {
+	queueClient
 	// by name: poll, and take and peek if the recipe has them
 	removals map[string]func(context.Context) ([]byte, error)
 }
@@ -110,17 +124,16 @@ type queueItem struct {
 	priority int32 // in a priority queue, whose values begin with it
 }
 
-func newQueueClient(q interface {
-	Poll(context.Context) ([]byte, error)
-}, offer func(context.Context, queueItem) error) queueClient {
-	c := queueClient{q, offer, map[string]func(context.Context) ([]byte, error){"poll": q.Poll}}
-	if t, ok := q.(taker); ok {
-		c.removals["take"] = t.Take
+func (e *queueEpisode) user(c queueClient) queueUser {
+	q := able[queueRecipe](&e.terms, c.recipe)
+	all := map[string]func(context.Context) ([]byte, error){"poll": c.recipe.Poll}
+	if q.Taker != nil {
+		all["take"] = q.Taker.Take
 	}
-	if p, ok := q.(peeker); ok {
-		c.removals["peek"] = p.Peek
+	if q.Peeker != nil {
+		all["peek"] = q.Peeker.Peek
 	}
-	return c
+	return queueUser{c, all}
 }
 
 // queueEpisode is one planned episode, of a queue or a priority queue.
@@ -162,13 +175,13 @@ func surelyLeft(ops []*sim.Op) (items int) {
 }
 
 func (e *queueEpisode) Run(u User) {
-	q := e.new(u.Conn())
+	q := e.user(e.new(u.Conn()))
 	for name := range e.Turns(u) {
 		e.operate(u, q, name)
 	}
 	e.afresh(u, func() *sim.Op { return e.offer(u, q) }, func() {
 		e.Over(q.recipe)
-		q = e.new(u.Conn())
+		q = e.user(e.new(u.Conn()))
 	})
 	if e.Slot(u) == 0 {
 		u.AwaitOthers()
@@ -178,7 +191,7 @@ func (e *queueEpisode) Run(u User) {
 }
 
 // drain empties the queue, so that the history says where every item went.
-func (e *queueEpisode) drain(u User, q queueClient) {
+func (e *queueEpisode) drain(u User, q queueUser) {
 	for range 200 {
 		op := e.operate(u, q, "poll")
 		if op.Outcome == sim.OK && op.Result == "" {
@@ -187,7 +200,7 @@ func (e *queueEpisode) drain(u User, q queueClient) {
 	}
 }
 
-func (e *queueEpisode) operate(u User, q queueClient, name string) *sim.Op {
+func (e *queueEpisode) operate(u User, q queueUser, name string) *sim.Op {
 	if name == "offer" {
 		return e.offer(u, q)
 	}
@@ -197,7 +210,7 @@ func (e *queueEpisode) operate(u User, q queueClient, name string) *sim.Op {
 	return remove(u, name, q.removals[name])
 }
 
-func (e *queueEpisode) offer(u User, q queueClient) *sim.Op {
+func (e *queueEpisode) offer(u User, q queueUser) *sim.Op {
 	s := e.Slot(u)
 	e.offered[s]++
 	it := queueItem{value: "v" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(e.offered[s])}

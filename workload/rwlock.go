@@ -34,8 +34,9 @@ import (
 
 // rwLockKind is the table's line for this kind, see [Kind].
 var rwLockKind = Kind{
-	Name:  "rwlock",
-	Model: linearizability.RWLock(),
+	Name:     "rwlock",
+	Model:    linearizability.RWLock(),
+	optional: optionally[rwRecipe](),
 	Promises: []Promise{
 		{
 			Names: []string{"exclusion"},
@@ -95,6 +96,17 @@ type revoker interface {
 	Revoked() <-chan struct{}
 }
 
+// rwRecipe is a read/write lock with what it can do, see [able].
+type rwRecipe struct {
+	RWLocker
+	Try       tryLocker
+	TryRead   tryRLocker
+	Downgrade downgrader
+	Revoker   revoker
+	Tokens    tokener
+	believer
+}
+
 // RWLock is the read/write lock workload for a recipe. new is called once for each user of a
 // session; all that it returns must be about the same lock.
 func RWLock(new func(c recipes.Conn, path string) RWLocker, opts ...Option) *Workload {
@@ -132,27 +144,31 @@ func drawRWTurn(p *sim.Plan, label string) rwTurn {
 }
 
 func (e *rwEpisode) Run(u User) {
-	lock := e.new(u.Conn(), e.Path)
+	made := func(c recipes.Conn, path string) rwRecipe { return able[rwRecipe](&e.terms, e.new(c, path)) }
+	lock := made(u.Conn(), e.Path)
 	h := e.household(u, func(c recipes.Conn, path string) secondObject {
-		inner := e.new(c, path)
-		return secondObject{recipe: inner, take: inner.Lock, give: inner.Unlock}
+		inner := made(c, path)
+		return secondObject{recipe: inner.RWLocker, tokens: inner.Tokens, take: inner.Lock, give: inner.Unlock}
 	})
 	for turn := range e.Turns(u) {
 		e.turn(u, lock, turn, h)
 	}
 	e.afresh(u, func() *sim.Op {
-		return taking(u, lock, "acquire", lock.Lock, "release", lock.Unlock)
-	}, func() { lock = e.renewed(lock, e.new(u.Conn(), e.Path)).(RWLocker) })
+		return taking(u, lock.Tokens, "acquire", lock.Lock, "release", lock.Unlock)
+	}, func() {
+		e.Over(lock.RWLocker)
+		lock = made(u.Conn(), e.Path)
+	})
 	h.end()
-	e.Over(lock)
+	e.Over(lock.RWLocker)
 }
 
-func (e *rwEpisode) turn(u User, lock RWLocker, turn rwTurn, home *household) {
-	if turn.revoke {
-		e.revoke(u, lock)
+func (e *rwEpisode) turn(u User, lock rwRecipe, turn rwTurn, home *household) {
+	if turn.revoke && lock.Revoker != nil {
+		e.revoke(u, lock.Revoker)
 	}
 	name, method := rwMethod(lock, turn)
-	h := take(u, lock, name, method)
+	h := take(u, lock.Tokens, name, method)
 	if h == nil {
 		return
 	}
@@ -163,8 +179,8 @@ func (e *rwEpisode) turn(u User, lock RWLocker, turn rwTurn, home *household) {
 	}
 	home.dwell(turn.errands, func() bool { return e.use(u, lock, h) })
 	reads := turn.reads
-	if d, can := lock.(downgrader); can && turn.downgrade {
-		if reads = downgrade(u, d, h); reads {
+	if turn.downgrade && lock.Downgrade != nil {
+		if reads = downgrade(u, lock.Downgrade, h); reads {
 			e.use(u, lock, h)
 		}
 	}
@@ -175,23 +191,21 @@ func (e *rwEpisode) turn(u User, lock RWLocker, turn rwTurn, home *household) {
 	giveBack(u, release, unlock, turn.cancelRelease)
 }
 
-func rwMethod(lock RWLocker, turn rwTurn) (name string, m method) {
-	tryer, canTry := lock.(tryLocker)
-	rtryer, canTryRead := lock.(tryRLocker)
+func rwMethod(lock rwRecipe, turn rwTurn) (name string, m method) {
 	switch {
-	case turn.reads && turn.try && canTryRead:
-		return "rtry", method{try: rtryer.TryRLock}
+	case turn.reads && turn.try && lock.TryRead != nil:
+		return "rtry", method{try: lock.TryRead.TryRLock}
 	case turn.reads:
 		return "racquire", method{wait: lock.RLock}
-	case turn.try && canTry:
-		return "try", method{try: tryer.TryLock}
+	case turn.try && lock.Try != nil:
+		return "try", method{try: lock.Try.TryLock}
 	}
 	return "acquire", method{wait: lock.Lock}
 }
 
 // use does something under the lock as long as the user believes that it holds it, and is not asked to release it.
-func (e *rwEpisode) use(u User, lock RWLocker, h *hold) bool {
-	if e.asked(lock, h) || !believes(u, lock, h, &e.found) {
+func (e *rwEpisode) use(u User, lock rwRecipe, h *hold) bool {
+	if e.asked(lock.Revoker, h) || !believes(u, lock.believer, h, &e.found) {
 		return false
 	}
 	u.Do("use", func() string { return "under the lock" })
@@ -199,9 +213,8 @@ func (e *rwEpisode) use(u User, lock RWLocker, h *hold) bool {
 }
 
 // asked tells whether the holder is asked to release the lock.
-func (e *rwEpisode) asked(lock RWLocker, h *hold) bool {
-	r, can := lock.(revoker)
-	if !can {
+func (e *rwEpisode) asked(r revoker, h *hold) bool {
+	if r == nil {
 		return false
 	}
 	select {
@@ -217,11 +230,7 @@ func (e *rwEpisode) asked(lock RWLocker, h *hold) bool {
 	return true
 }
 
-func (e *rwEpisode) revoke(u User, lock RWLocker) {
-	r, can := lock.(revoker)
-	if !can {
-		return
-	}
+func (e *rwEpisode) revoke(u User, r revoker) {
 	e.revokes.Add(1)
 	ctx, op := u.Begin("revoke", "", true)
 	err := r.Revoke(ctx)
@@ -329,25 +338,10 @@ func waitsForLock(op *sim.Op) bool { return op.Name == "acquire" || op.Name == "
 // operations is in it as releases of unknown outcome: a holder's death, or the end of its session.
 func (e *rwEpisode) History(v *View) linearizability.History {
 	holds := v.tenancies(takes, endedBy("release", "rrelease"))
-	h := v.converted(func(op *sim.Op, add func(linearizability.Operation)) {
-		o := OperationOf(op)
-		if got, ok := op.Data.(*hold); ok && got.token != 0 && takes(op) {
-			o.Result = linearizability.Int(got.token)
-		}
-		if i := slices.IndexFunc(holds, func(iv interval) bool { return iv.op == op }); i >= 0 {
-			o.Return = holds[i].start
-		}
-		refused := op.Outcome == sim.OK && op.Data == nil
-		if (takes(op) || op.Name == "downgrade") && !refused {
-			add(o)
-		}
-		if got, ok := op.Data.(*hold); ok && takes(op) && op.Outcome == sim.OK && v.vague(op) {
-			add(role{release: v.ends(interval{op: op})}.vagueEnd(op, got))
-		}
-	})
-	for _, iv := range holds {
-		if o, ended := (role{release: v.ends(iv)}).releaseOf(iv); ended {
-			h = append(h, o)
+	h := v.holdings(takes, holds, func(iv interval) role { return role{release: v.ends(iv)} })
+	for _, op := range v.Ops {
+		if op.Name == "downgrade" {
+			h = append(h, OperationOf(op))
 		}
 	}
 	return byReturn(h)

@@ -101,12 +101,6 @@ func (c *Script[T]) Over(recipe any) {
 	}
 }
 
-// renewed ends a recipe for a user who goes on with another.
-func (c *Script[T]) renewed(old, new any) any {
-	c.Over(old)
-	return new
-}
-
 // Judging begins a judgement, in which what the recipe's options waive is not judged.
 func (c *Script[T]) Judging(v *View) Judgement {
 	v.terms = &c.terms

@@ -16,6 +16,7 @@ import (
 // which its holder would wait for. So it changes nothing outside of its path: its first try to do so ends it.
 type secondObject struct {
 	recipe     any
+	tokens     tokener // nil if it has none
 	take, give func(context.Context) error
 	path       string
 

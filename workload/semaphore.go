@@ -28,8 +28,9 @@ import (
 
 // semaphoreKind is the table's line for this kind, see [Kind].
 var semaphoreKind = Kind{
-	Name:  "semaphore",
-	Model: linearizability.Semaphore(Permits),
+	Name:     "semaphore",
+	Model:    linearizability.Semaphore(Permits),
+	optional: optionally[semaphoreRecipe](),
 	Promises: []Promise{
 		{
 			Names: []string{"exclusion"},
@@ -81,6 +82,14 @@ type tryAcquirer interface {
 	TryAcquire(context.Context) (bool, error)
 }
 
+// semaphoreRecipe is a semaphore with what it can do, see [able].
+type semaphoreRecipe struct {
+	Permitter
+	Try    tryAcquirer
+	Tokens tokener
+	believer
+}
+
 // Semaphore is the semaphore workload for a recipe with a number of permits. new is called once for
 // each user of a session; all that it returns must be about the same semaphore.
 func Semaphore(permits int, new func(c recipes.Conn, path string) Permitter, opts ...Option) *Workload {
@@ -114,24 +123,30 @@ func drawPermitTurn(p *sim.Plan, label string) permitTurn {
 }
 
 func (e *semaphoreEpisode) Run(u User) {
-	semaphore := e.new(u.Conn(), e.Path)
+	made := func(c recipes.Conn, path string) semaphoreRecipe {
+		return able[semaphoreRecipe](&e.terms, e.new(c, path))
+	}
+	semaphore := made(u.Conn(), e.Path)
 	h := e.household(u, func(c recipes.Conn, path string) secondObject {
-		inner := e.new(c, path)
-		return secondObject{recipe: inner, take: inner.Acquire, give: inner.Release}
+		inner := made(c, path)
+		return secondObject{recipe: inner.Permitter, tokens: inner.Tokens, take: inner.Acquire, give: inner.Release}
 	})
 	for turn := range e.Turns(u) {
 		e.turn(u, semaphore, turn, h)
 	}
 	e.afresh(u, func() *sim.Op {
-		return taking(u, semaphore, "acquire", semaphore.Acquire, "release", semaphore.Release)
-	}, func() { semaphore = e.renewed(semaphore, e.new(u.Conn(), e.Path)).(Permitter) })
+		return taking(u, semaphore.Tokens, "acquire", semaphore.Acquire, "release", semaphore.Release)
+	}, func() {
+		e.Over(semaphore.Permitter)
+		semaphore = made(u.Conn(), e.Path)
+	})
 	h.end()
-	e.Over(semaphore)
+	e.Over(semaphore.Permitter)
 }
 
-func (e *semaphoreEpisode) turn(u User, s Permitter, turn permitTurn, home *household) {
+func (e *semaphoreEpisode) turn(u User, s semaphoreRecipe, turn permitTurn, home *household) {
 	name, method := permitMethod(s, turn.try)
-	h := take(u, s, name, method)
+	h := take(u, s.Tokens, name, method)
 	if h == nil {
 		return
 	}
@@ -145,17 +160,17 @@ func (e *semaphoreEpisode) turn(u User, s Permitter, turn permitTurn, home *hous
 }
 
 // use does something with a permit if the user believes that it has it.
-func (e *semaphoreEpisode) use(u User, s Permitter, h *hold) bool {
-	if !believes(u, s, h, &e.zombies) {
+func (e *semaphoreEpisode) use(u User, s semaphoreRecipe, h *hold) bool {
+	if !believes(u, s.believer, h, &e.zombies) {
 		return false
 	}
 	u.Do("use", func() string { return "with a permit" })
 	return true
 }
 
-func permitMethod(s Permitter, try bool) (name string, m method) {
-	if tryer, can := s.(tryAcquirer); can && try {
-		return "try", method{try: tryer.TryAcquire}
+func permitMethod(s semaphoreRecipe, try bool) (name string, m method) {
+	if try && s.Try != nil {
+		return "try", method{try: s.Try.TryAcquire}
 	}
 	return "acquire", method{wait: s.Acquire}
 }

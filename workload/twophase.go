@@ -15,7 +15,7 @@ package workload
 //   - progress: once faults are healed, a call for an outcome returns if all sites have voted, or one to abort (else:
 //     lost-wakeup). While a vote is missing it may wait for ever: that is the blocking that the recipe documents.
 //   - no leaks: after the transactions are forgotten there is no znode left but the empty parent, no watch on what will
-//     not come, no goroutine.
+//     not come, no goroutine. (Without Forget znodes are not judged.)
 //   - unexpected-error: no error without a reason.
 
 import (
@@ -33,7 +33,8 @@ import (
 
 // twoPhaseKind is the table's line for this kind, see [Kind].
 var twoPhaseKind = Kind{
-	Name: "twophase",
+	Name:     "twophase",
+	optional: optionally[twoPhaseRecipe](),
 	Promises: []Promise{
 		{Names: []string{"atomicity"}, Text: "all that learn the outcome of a transaction learn the same one"},
 		{
@@ -76,6 +77,13 @@ type aborter interface {
 }
 type forgetter interface {
 	Forget(ctx context.Context, tx string) error
+}
+
+// twoPhaseRecipe is a two-phase commit with what it can do, see [able].
+type twoPhaseRecipe struct {
+	Committer
+	Aborter   aborter
+	Forgetter forgetter
 }
 
 // TwoPhase is the workload of two-phase commit for a recipe. new is called once for each user of a
@@ -138,22 +146,21 @@ func siteName(s int) string { return "s" + strconv.Itoa(s+1) }
 
 func (e *transactions) Run(u User) {
 	s := e.Slot(u)
-	c := e.new(u.Conn(), e.Path)
+	c := able[twoPhaseRecipe](&e.terms, e.new(u.Conn(), e.Path))
 	for turn := range e.Turns(u) {
 		name, tx, _ := strings.Cut(turn, " ")
 		e.operate(u, c, name, tx, siteName(s))
 	}
-	if f, can := c.(forgetter); can && s == 0 {
+	if c.Forgetter != nil && s == 0 {
 		u.AwaitOthers()
 		for n := range e.count {
-			forget(u, f, fmt.Sprintf("t%d", n+1))
+			forget(u, c.Forgetter, fmt.Sprintf("t%d", n+1))
 		}
 	}
-	e.Over(c)
+	e.Over(c.Committer)
 }
 
-func (e *transactions) operate(u User, c Committer, name, tx, site string) {
-	a, canAbort := c.(aborter)
+func (e *transactions) operate(u User, c twoPhaseRecipe, name, tx, site string) {
 	switch name {
 	case "begin":
 		ctx, op := u.Begin("begin", tx, true)
@@ -162,8 +169,8 @@ func (e *transactions) operate(u User, c Committer, name, tx, site string) {
 	case "commit", "veto":
 		vote(u, c, name, tx, site)
 	case "abort":
-		if canAbort {
-			learn(u, "abort", tx, a.Abort)
+		if c.Aborter != nil {
+			learn(u, "abort", tx, c.Aborter.Abort)
 		}
 	default:
 		learn(u, "outcome", tx, c.Outcome)
@@ -255,6 +262,7 @@ func (e *transactions) Judge(v *View) Judgement {
 	j.Add(e.stuck(v)...)
 	j.Add(v.UnexpectedErrors(e.explained)...)
 	if len(j.Violations) == 0 {
+		v.Left.Values = !slices.ContainsFunc(v.Ops, func(op *sim.Op) bool { return op.Name == "forget" })
 		j.Add(v.Leaks()...)
 	}
 	return j
