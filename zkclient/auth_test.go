@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/internal/tlstest"
 	"github.com/zktorture/zktorture/recipes"
@@ -83,7 +84,7 @@ func TestAuth(t *testing.T) {
 		return c, err
 	}
 	connect := func(password string) *zkclient.Client {
-		c, err := zkclient.Config{Servers: e.ConnectString(), SessionTimeout: 2 * time.Second, Dial: dial,
+		c, err := zkclient.Config{Servers: e.ConnectString(), SessionTimeout: ensembletest.Lasting, Dial: dial,
 			Auth: []zkclient.Credential{zkclient.Digest("me", password)}}.Connect()
 		if err != nil {
 			t.Fatal(err)
@@ -104,15 +105,14 @@ func TestAuth(t *testing.T) {
 	mu.Lock()
 	connections[0].Close()
 	mu.Unlock()
-	eventually(t, "another connection", func() bool {
+	await.Until(t, "another connection", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(connections) > 2
 	})
 	var err error
-	eventually(t, "what is mine, after that", func() bool {
-		_, _,
-			err = mine.Get("/mine")
+	await.Until(t, "what is mine, after that", func() bool {
+		_, _, err = mine.Get("/mine")
 		return err != zk.ErrConnectionClosed
 	})
 	if err != nil {
@@ -144,7 +144,7 @@ func TestTLS(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), await.Hang)
 		if name != "good" {
 			ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
 		}

@@ -1,17 +1,23 @@
 package zkclient_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"os"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/zkclient"
@@ -87,10 +93,13 @@ func TestNoServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
-			defer cancel()
-			err = client.WaitSession(ctx)
-			wantError(t, err, "no session", test.address, test.says)
+			await.Until(t, test.says, func() bool { // it has to have tried
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+				defer cancel()
+				err = client.WaitSession(ctx)
+				return err == nil || strings.Contains(err.Error(), test.says)
+			})
+			wantError(t, err, "no session", test.address)
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%v does not wrap context.DeadlineExceeded", err)
 			}
@@ -104,81 +113,114 @@ func TestNoServer(t *testing.T) {
 // drain reads the events to their end, which comes when the connection's loop has ended.
 func drain(t *testing.T, client *zkclient.Client) (events []zk.Event) {
 	t.Helper()
-	deadline := time.After(patience)
-	for {
-		select {
-		case event, ok := <-client.Events():
-			if !ok {
-				return events
-			}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for event := range client.Events() {
 			events = append(events, event)
-		case <-deadline:
-			t.Fatal("the client still looks for a server after Close")
 		}
-	}
+	}()
+	await.From(t, "the client looks for no server after Close", ended)
+	return events
 }
 
 // A server that hangs costs a quarter of the session timeout, not several sessions, and calls
 // made in the meantime are carried out in the end.
 func TestGoesOnFromAServerThatHangs(t *testing.T) {
-	e := ensembletest.Start(t, 1)
-	for range 4 { // the order of the servers is random
-		servers := listen(t, hang) + "," + closedPort(t) + "," + e.ConnectString()
-		client, err := zkclient.Connect(servers, 2*time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer client.Close()
-		begin := time.Now()
-		if _, _, err := client.Get("/"); err != nil {
-			t.Errorf("a call before the session: %v", err)
-		}
-		if took := time.Since(begin); took > 2*time.Second {
-			t.Errorf("took %v, longer than the session", took)
-		}
+	const timeout, all = 2 * time.Second, "10.0.0.1:1,10.0.0.2:1,10.0.0.3:1"
+	hung := 0
+	for range 20 { // the order of the servers is random
+		synctest.Test(t, func(t *testing.T) {
+			pipeTo := serveInMemory(t)
+			client, err := zkclient.Config{Servers: all, SessionTimeout: timeout,
+				Dial: func(_, address string, _ time.Duration) (net.Conn, error) {
+					switch address {
+					case "10.0.0.1:1":
+						return pipeTo(time.Hour), nil
+					case "10.0.0.2:1":
+						return nil, syscall.ECONNREFUSED
+					}
+					return pipeTo(0), nil
+				}}.Connect()
+			if err != nil {
+				t.Fatal(err)
+			}
+			begin := time.Now()
+			if _, _, err := client.Get("/"); err != nil {
+				t.Errorf("a call before the session: %v", err)
+			}
+			if took := time.Since(begin); took != 0 && took != timeout/4 {
+				t.Errorf("took %v, want nothing or a quarter of %v", took, timeout)
+			} else if took > 0 {
+				hung++
+			}
+			client.Close()
+		})
+	}
+	if hung == 0 || hung == 20 {
+		t.Errorf("the server that hangs was asked first %d times in 20", hung)
 	}
 }
+
+// serveInMemory starts a server in a bubble. The function that it returns connects to it; the server goes on late after
+// the first bytes.
+func serveInMemory(t *testing.T) func(late time.Duration) net.Conn {
+	t.Helper()
+	s, err := server.New(server.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return func(late time.Duration) net.Conn {
+		here, there := net.Pipe()
+		in := bufio.NewReader(there)
+		go func() {
+			in.Peek(1)
+			select {
+			case <-time.After(late):
+				s.ServeConn(0, peeked{there, in})
+			case <-t.Context().Done():
+			}
+		}()
+		return here
+	}
+}
+
+// peeked is a connection of which something has been read.
+type peeked struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+func (c peeked) Read(p []byte) (int, error) { return c.in.Read(p) }
 
 // Servers that are slow, all of them, are waited for all the same: on a busy machine the beginning of a
 // connection takes longer than a server that hangs is waited for.
 func TestSlowServersAreWaitedFor(t *testing.T) {
-	e := ensembletest.Start(t, 1)
 	const late = 1200 * time.Millisecond
-	slowly := func(conn net.Conn) {
-		select {
-		case <-time.After(late):
-		case <-t.Context().Done():
-			return
-		}
-		server, err := net.Dial("tcp", e.ConnectString())
-		if err != nil {
-			return
-		}
-		defer server.Close()
-		go io.Copy(server, conn)
-		io.Copy(conn, server)
-	}
-	for name, cfg := range map[string]zkclient.Config{
-		"to answer": {Servers: listen(t, slowly)},
-		"to be connected to": {Servers: e.ConnectString(),
-			Dial: func(network, address string, timeout time.Duration) (net.Conn, error) {
-				if timeout < late {
-					return nil, os.ErrDeadlineExceeded
-				}
-				return net.DialTimeout(network, address, timeout)
-			}},
-	} {
-		cfg.SessionTimeout = 2 * time.Second
-		client, err := cfg.Connect()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer client.Close()
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
-		if err := client.WaitSession(ctx); err != nil {
-			t.Errorf("slow %s: %v", name, err)
-		}
+	for _, slow := range []string{"to answer", "to be connected to"} {
+		synctest.Test(t, func(t *testing.T) {
+			pipeTo := serveInMemory(t)
+			client, err := zkclient.Config{Servers: "10.0.0.1:1", SessionTimeout: 2 * time.Second,
+				Dial: func(_, _ string, timeout time.Duration) (net.Conn, error) {
+					if slow == "to answer" {
+						return pipeTo(late), nil
+					}
+					if time.Sleep(min(timeout, late)); timeout < late {
+						return nil, os.ErrDeadlineExceeded
+					}
+					return pipeTo(0), nil
+				}}.Connect()
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := client.WaitSession(ctx); err != nil {
+				t.Errorf("slow %s: %v", slow, err)
+			}
+			client.Close()
+		})
 	}
 }
 
@@ -204,7 +246,7 @@ func TestCallsWaitForAServer(t *testing.T) {
 	if err := e.Member(0).Kill(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the client notices", func() bool { return client.State() != zk.StateHasSession })
+	await.Until(t, "the client notices", func() bool { return client.State() != zk.StateHasSession })
 	answer := make(chan error)
 	go func() {
 		_, _, err := client.Get("/")
@@ -230,7 +272,7 @@ func TestEventsAreSeenOrCounted(t *testing.T) {
 		seen := 0
 		client, err := zkclient.Config{
 			Servers:        e.ConnectString(),
-			SessionTimeout: time.Second,
+			SessionTimeout: ensembletest.Lasting,
 			OnEvent: func(event zk.Event) {
 				mu.Lock()
 				defer mu.Unlock()
