@@ -1,6 +1,7 @@
 package ensemble_test
 
 import (
+	"cmp"
 	"errors"
 	"testing"
 	"time"
@@ -8,14 +9,25 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/internal/await"
+	"github.com/zktorture/zktorture/internal/ensembletest"
 )
 
 // A leader that was stopped while others elected another one does as fakezk's deposed leader when it runs again, and
 // has not noticed: it answers sync and reads as of before; a write is never answered, and never happens.
 //
-// It notices at its next half tick (Leader.lead), which the calls here have to be faster than.
+// It notices at its next half tick (Leader.lead). A busy machine may be slower than that, and is given another leader.
 func TestDeposedLeader(t *testing.T) {
-	e := start(t, ensemble.Options{Nodes: 3, Tick: 2 * time.Second, SyncLimit: 2, StartTimeout: time.Minute})
+	e := start(t, ensemble.Options{Nodes: 3, Tick: 2 * time.Second, SyncLimit: 2})
+	await.Until(t, "a deposed leader is asked before it notices", func() bool {
+		unaware := askDeposed(t, e)
+		must(t, e.WaitServing(await.Context(t)))
+		return unaware
+	})
+}
+
+// askDeposed deposes the leader and asks it. It is false if the leader had noticed by then.
+func askDeposed(t *testing.T, e *ensemble.Ensemble) bool {
 	leader, err := e.WaitLeader(t.Context())
 	must(t, err)
 	var others []string
@@ -25,33 +37,37 @@ func TestDeposedLeader(t *testing.T) {
 		}
 	}
 	there, elsewhere := raw(t, e.Servers()[leader:leader+1]), raw(t, others)
-	_, err = elsewhere.Create("/x", []byte("old"), 0, zk.WorldACL(zk.PermAll))
+	x, err := elsewhere.Create("/x-", []byte("old"), zk.FlagSequence, zk.WorldACL(zk.PermAll))
 	must(t, err)
-	_, err = there.Sync("/x")
+	_, err = there.Sync(x)
 	must(t, err)
 	must(t, e.Member(leader).Pause())
-	eventually(t, "another leader carries a write out", func() bool {
-		_, err := elsewhere.Set("/x", []byte("new"), -1)
+	await.Until(t, "another leader carries a write out", func() bool {
+		_, err := elsewhere.Set(x, []byte("new"), -1)
 		return err == nil
 	})
 	must(t, e.Member(leader).Resume())
-	_, syncErr := there.Sync("/x")
-	data, _, getErr := there.Get("/x")
+	_, syncErr := there.Sync(x)
+	data, _, getErr := there.Get(x)
+	if errors.Is(cmp.Or(syncErr, getErr), zk.ErrConnectionClosed) {
+		return false
+	}
 	if syncErr != nil || getErr != nil || string(data) != "old" {
 		t.Errorf("at the deposed leader: sync %v, get %q, %v; want an old answer", syncErr, data, getErr)
 	}
-	if _, err := there.Set("/x", []byte("never"), -1); !errors.Is(err, zk.ErrConnectionClosed) {
+	if _, err := there.Set(x, []byte("never"), -1); !errors.Is(err, zk.ErrConnectionClosed) {
 		t.Errorf("at the deposed leader: set %v; want no answer", err)
 	}
-	if data, stat, err := elsewhere.Get("/x"); err != nil || string(data) != "new" || stat.Version != 1 ||
+	if data, stat, err := elsewhere.Get(x); err != nil || string(data) != "new" || stat.Version != 1 ||
 		stat.Mzxid>>32 != stat.Czxid>>32+1 || stat.Mzxid&0xffffffff != 1 {
 		t.Errorf("%q %+v %v: want what was written first in the new epoch", data, stat, err)
 	}
+	return true
 }
 
 // raw is a session of go-zookeeper's own client, which fails what is under way when its connection breaks.
 func raw(t *testing.T, servers []string) *zk.Conn {
-	conn, _, err := zk.Connect(servers, 10*time.Second, zk.WithLogger(unheard{}))
+	conn, _, err := zk.Connect(servers, ensembletest.Lasting, zk.WithLogger(unheard{}))
 	must(t, err)
 	t.Cleanup(conn.Close)
 	return conn

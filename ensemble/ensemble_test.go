@@ -16,15 +16,17 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/internal/await"
+	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-// patience is far longer than anything here takes.
-const patience = 20 * time.Second
-
+// start starts servers that grant sessions which last on a busy machine.
 func start(t *testing.T, options ensemble.Options) *ensemble.Ensemble {
 	t.Helper()
 	needsServers(t)
+	options.Config = append(options.Config, ensembletest.Options(1).Config...)
+	options.StartTimeout = await.Hang
 	e, err := ensemble.Start(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
@@ -49,32 +51,9 @@ func tellLogs(t *testing.T, e *ensemble.Ensemble) {
 	}
 }
 
-func session(t *testing.T, servers string, timeout time.Duration) *zkclient.Client {
+func session(t *testing.T, servers string) *zkclient.Client {
 	t.Helper()
-	client, err := zkclient.Connect(servers, timeout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if err := client.WaitSession(ctx); err != nil {
-		t.Fatal(err)
-	}
-	return client
-}
-
-// eventually fails the test if something does not become true.
-func eventually(t *testing.T, what string, true_ func() bool) {
-	t.Helper()
-	deadline := time.After(patience)
-	for tick := time.NewTicker(10 * time.Millisecond); !true_(); {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("not within %v: %s", patience, what)
-		}
-	}
+	return ensembletest.Witness(t, servers)
 }
 
 // gone tells whether a process has ended. A zombie has ended too.
@@ -124,7 +103,7 @@ func serves(t *testing.T, e *ensemble.Ensemble) {
 	servers := e.Servers()
 	for i, server := range servers {
 		path, data := fmt.Sprintf("/written-%d", writes.Add(1)), fmt.Sprintf("by %d", i)
-		writer, reader := session(t, server, time.Second), session(t, servers[(i+1)%len(servers)], time.Second)
+		writer, reader := session(t, server), session(t, servers[(i+1)%len(servers)])
 		insist(t, func() error {
 			_, err := writer.Create(path, []byte(data), zk.FlagPersistent, zk.WorldACL(zk.PermAll))
 			if errors.Is(err, zk.ErrNodeExists) {
@@ -152,7 +131,7 @@ func serves(t *testing.T, e *ensemble.Ensemble) {
 // insist does something again when the connection breaks, and fails the test on any other error.
 func insist(t *testing.T, do func() error) {
 	t.Helper()
-	eventually(t, "it is done", func() bool {
+	await.Until(t, "it is done", func() bool {
 		err := do()
 		var code *net.OpError
 		if err != nil && !errors.Is(err, zk.ErrConnectionClosed) && !errors.As(err, &code) {
@@ -173,7 +152,7 @@ func TestKeep(t *testing.T) {
 // Tick and JVM reach the servers: the timeout of a session is 2 ticks at least.
 func TestOptionsReachTheServer(t *testing.T) {
 	e := start(t, ensemble.Options{Tick: 30 * time.Millisecond, JVM: []string{"-Djute.maxbuffer=2000"}})
-	client := session(t, e.ConnectString(), time.Second)
+	client := session(t, e.ConnectString())
 	if _, err := client.Create("/big", make([]byte, 3000), 0, zk.WorldACL(zk.PermAll)); err == nil {
 		t.Error("a request of more than jute.maxbuffer was accepted")
 	}
@@ -283,7 +262,7 @@ func TestStartIsNotDeceivedByAnotherZooKeeper(t *testing.T) {
 }
 
 func TestHurt(t *testing.T) {
-	e := start(t, ensemble.Options{Nodes: 3, SyncLimit: 3})
+	e := start(t, ensemble.Options{Nodes: 3})
 	t.Run("stop the leader", func(t *testing.T) { stopLeader(t, e) })
 	t.Run("stop while paused", func(t *testing.T) {
 		m := e.Member(0)
@@ -302,7 +281,7 @@ func TestHurt(t *testing.T) {
 // stopLeader checks that another member takes over while the leader is shut down, and that clients keep their
 // sessions. What Strike can do to a leader has tests of its own.
 func stopLeader(t *testing.T, e *ensemble.Ensemble) {
-	ctx := deadline(t)
+	ctx := await.Context(t)
 	old, err := e.WaitLeader(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -315,9 +294,10 @@ func stopLeader(t *testing.T, e *ensemble.Ensemble) {
 	if err != nil || leader == old {
 		t.Errorf("leader is %d, %v; it was %d", leader, err, old)
 	}
-	if status, err := e.Member(leader).Status(ctx); status.Mode != "leader" {
-		t.Errorf("the leader says of itself %v, %v", status, err)
-	}
+	await.Until(t, "the leader says that it leads", func() bool {
+		status, _ := e.Member(leader).Status(ctx)
+		return status.Mode == "leader"
+	})
 	stillThere()
 	if err := e.Member(old).Restart(ctx); err != nil {
 		t.Fatal(err)
@@ -329,10 +309,11 @@ func stopLeader(t *testing.T, e *ensemble.Ensemble) {
 
 // keepsSession connects a client. The function that it returns checks that the client can write, in the same session.
 func keepsSession(t *testing.T, e *ensemble.Ensemble) func() {
-	client := session(t, e.ConnectString(), 2*time.Second)
+	// It may be connected to a server that is about to hang: what it notices after two thirds of this.
+	client := ensembletest.Connect(t, zkclient.Config{Servers: e.ConnectString(), SessionTimeout: ensembletest.Lasting / 2})
 	id := client.SessionID()
 	return func() {
-		eventually(t, "the client can write again", func() bool {
+		await.Until(t, "the client can write again", func() bool {
 			_, err := client.Set("/", nil, -1)
 			return err == nil
 		})
@@ -347,7 +328,7 @@ func loseMajority(t *testing.T, e *ensemble.Ensemble) {
 	if err := e.Member(1).Kill(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the last member knows that it is alone", func() bool {
+	await.Until(t, "the last member knows that it is alone", func() bool {
 		_, err := e.Member(2).Status(t.Context())
 		return err != nil && strings.Contains(err.Error(), "not in touch with a majority")
 	})

@@ -1,7 +1,6 @@
 package ensemble_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/internal/await"
 )
 
 // fault is a fault of a process or of links; lag is one of a replica, in milliseconds.
@@ -90,16 +90,9 @@ func TestFaultsThatCannotBe(t *testing.T) {
 	}
 }
 
-// deadline is for what is done to servers in a test.
-func deadline(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func strike(t *testing.T, e *ensemble.Ensemble, f ensemble.Fault) *ensemble.Struck {
 	t.Helper()
-	struck, err := e.Strike(deadline(t), f)
+	struck, err := e.Strike(await.Context(t), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +102,7 @@ func strike(t *testing.T, e *ensemble.Ensemble, f ensemble.Fault) *ensemble.Stru
 
 func wantNoStrike(t *testing.T, e *ensemble.Ensemble, f ensemble.Fault, says ...string) {
 	t.Helper()
-	_, err := e.Strike(deadline(t), f)
+	_, err := e.Strike(await.Context(t), f)
 	wantError(t, err, append(says, f.String())...)
 }
 
@@ -117,23 +110,18 @@ func wantNoStrike(t *testing.T, e *ensemble.Ensemble, f ensemble.Fault, says ...
 func wantWell(t *testing.T, e *ensemble.Ensemble) {
 	t.Helper()
 	began := time.Now()
-	if err := e.HealAll(deadline(t)); err != nil {
+	if err := e.HealAll(await.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("healed in %v", time.Since(began))
-	leaders := 0
-	for i := range e.Servers() {
-		status, err := e.Member(i).Status(t.Context())
-		if err != nil {
-			t.Error(err)
+	await.Until(t, "one leads, and the others follow", func() bool {
+		modes := map[string]int{}
+		for i := range e.Servers() {
+			status, _ := e.Member(i).Status(t.Context())
+			modes[status.Mode]++
 		}
-		if status.Mode != "follower" {
-			leaders++
-		}
-	}
-	if leaders != 1 {
-		t.Errorf("%d members lead", leaders)
-	}
+		return modes["leader"]+modes["standalone"] == 1 && modes["follower"] == len(e.Servers())-1
+	})
 	serves(t, e)
 }
 
@@ -149,8 +137,8 @@ func wantStruck(t *testing.T, e *ensemble.Ensemble, struck *ensemble.Struck, rol
 	if struck.Role != role || !strings.Contains(struck.String(), role) {
 		t.Errorf("%v has struck the %s, want the %s", struck, struck.Role, role)
 	}
-	eventually(t, "it does not serve any more", func() bool { return silent(t, e, struck.Member) })
-	leader, err := e.WaitLeader(deadline(t))
+	await.Until(t, "it does not serve any more", func() bool { return silent(t, e, struck.Member) })
+	leader, err := e.WaitLeader(await.Context(t))
 	if err != nil || leader == struck.Member {
 		t.Errorf("%d leads, %v; the fault struck %d", leader, err, struck.Member)
 	}
@@ -185,7 +173,7 @@ func strikeProcess(t *testing.T, e *ensemble.Ensemble, f ensemble.Fault) {
 	if err := errors.Join(struck.Undo(), struck.Undo()); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "it serves again", func() bool { return !silent(t, e, struck.Member) })
+	await.Until(t, "it serves again", func() bool { return !silent(t, e, struck.Member) })
 	wantWell(t, e)
 }
 
@@ -206,7 +194,7 @@ func neverComesBack(t *testing.T, e *ensemble.Ensemble) {
 	struck := strike(t, e, fault(ensemble.Kill, ensemble.Follower))
 	spoil(t, e, struck.Member)
 	name := ensemble.Target(struck.Member).String()
-	wantError(t, e.HealAll(deadline(t)), name+" at ", "has ended", "server.log", "Invalid config")
+	wantError(t, e.HealAll(await.Context(t)), name+" at ", "has ended", "server.log", "Invalid config")
 }
 
 // spoil makes the configuration of a member one that no server starts with.

@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/zkclient"
 )
 
@@ -22,15 +23,15 @@ type held struct {
 	writer, reader *zkclient.Client // of the leader, and of the follower
 }
 
-func newHeld(t *testing.T) *held {
-	h := &held{T: t, ctx: deadline(t), ensemble: start(t, ensemble.Options{Nodes: 3})}
+func newHeld(t *testing.T, syncLimit int) *held {
+	h := &held{T: t, ctx: await.Context(t), ensemble: start(t, ensemble.Options{Nodes: 3, SyncLimit: syncLimit})}
 	var err error
 	h.leader, err = h.ensemble.WaitLeader(h.ctx)
 	h.must(err)
 	h.member = (h.leader + 1) % 3
 	h.beginWithoutSnapshot()
-	h.writer = session(t, h.ensemble.Servers()[h.leader], 2*time.Second)
-	h.reader = session(t, h.ensemble.Servers()[h.member], 2*time.Second)
+	h.writer = session(t, h.ensemble.Servers()[h.leader])
+	h.reader = session(t, h.ensemble.Servers()[h.member])
 	return h
 }
 
@@ -87,7 +88,7 @@ func (h *held) wantSeen(last int) {
 
 // A held follower serves the old state, goes on following, and catches up to where it may.
 func TestHold(t *testing.T) {
-	h := newHeld(t)
+	h := newHeld(t, 100)
 	h.write(1, 1)
 	h.hold(0)
 	h.write(2, 6)
@@ -122,12 +123,12 @@ func TestHold(t *testing.T) {
 // A follower stays one although it is held for longer than SyncLimit ticks, and keeps the quorum: the other follower
 // is not needed.
 func TestHeldFollowerAcknowledges(t *testing.T) {
-	h := newHeld(t)
+	const ticks = 20
+	h := newHeld(t, ticks)
 	h.hold(0)
 	h.must(h.ensemble.Member(3 - h.leader - h.member).Kill())
-	deadline := time.Now().Add(1500 * time.Millisecond)
 	n := 0
-	for ; time.Now().Before(deadline); n++ {
+	for began := time.Now(); time.Since(began) < ticks*100*time.Millisecond*5/4; n++ {
 		h.write(n+1, n+1)
 	}
 	h.wantSeen(0)
@@ -136,7 +137,7 @@ func TestHeldFollowerAcknowledges(t *testing.T) {
 }
 
 func TestHoldErrors(t *testing.T) {
-	h := newHeld(t)
+	h := newHeld(t, 100)
 	wantError(t, h.ensemble.Hold(h.ctx, h.leader, 0), "it leads")
 	wantError(t, h.ensemble.Hold(h.ctx, 3, 0), "no member 3")
 	zxid, err := h.ensemble.Committed(h.ctx)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/netns"
+	"github.com/zktorture/zktorture/internal/await"
 )
 
 func startApart(t *testing.T, options ensemble.Options) *ensemble.Ensemble {
@@ -29,7 +30,7 @@ func startApart(t *testing.T, options ensemble.Options) *ensemble.Ensemble {
 // leaderOf returns the leader and the others.
 func leaderOf(t *testing.T, e *ensemble.Ensemble) (leader int, others []int) {
 	t.Helper()
-	leader, err := e.WaitLeader(deadline(t))
+	leader, err := e.WaitLeader(await.Context(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func loseTouch(t *testing.T, e *ensemble.Ensemble, f ensemble.Fault) {
 	if err := struck.Undo(); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "it serves again", func() bool { return !silent(t, e, struck.Member) })
+	await.Until(t, "it serves again", func() bool { return !silent(t, e, struck.Member) })
 	wantWell(t, e)
 }
 
@@ -80,16 +81,16 @@ func loseTouch(t *testing.T, e *ensemble.Ensemble, f ensemble.Fault) {
 // there is no leader. Healing ends that.
 func deafLeader(t *testing.T, e *ensemble.Ensemble) {
 	struck := strike(t, e, fault(ensemble.Deaf, ensemble.Leader))
-	eventually(t, "it does not serve any more", func() bool { return silent(t, e, struck.Member) })
+	await.Until(t, "it does not serve any more", func() bool { return silent(t, e, struck.Member) })
 	wantWell(t, e)
 }
 
 // With a fifth of all packets lost the ensemble goes on.
 func lossyLeader(t *testing.T, e *ensemble.Ensemble) {
 	strike(t, e, ensemble.Fault{Kind: ensemble.Lossy, Target: ensemble.Leader, Percent: 20})
-	client := session(t, e.ConnectString(), 2*time.Second)
+	client := session(t, e.ConnectString())
 	for range 20 {
-		eventually(t, "the client can write", func() bool {
+		await.Until(t, "the client can write", func() bool {
 			_, err := client.Set("/", nil, -1)
 			return err == nil
 		})
@@ -101,20 +102,16 @@ func lossyLeader(t *testing.T, e *ensemble.Ensemble) {
 // did. It knows after half a second, which may be too short a time to read in on a busy machine: then it is tried
 // again.
 func staleReads(t *testing.T, e *ensemble.Ensemble, cut func(leader, follower int) error) {
-	for range 5 {
-		if readsWereStale(t, e, cut) {
-			return
-		}
-	}
-	t.Error("most reads were not stale, or failed")
+	await.Until(t, "most reads are stale, and none fails", func() bool { return readsWereStale(t, e, cut) })
 }
 
 func readsWereStale(t *testing.T, e *ensemble.Ensemble, cut func(leader, follower int) error) bool {
 	leader, others := leaderOf(t, e)
-	writer, reader := session(t, e.Servers()[leader], 2*time.Second), session(t, e.Servers()[others[0]], 2*time.Second)
+	writer, reader := session(t, e.Servers()[leader]), session(t, e.Servers()[others[0]])
 	register, err := reader.Create("/register-", []byte("0"), zk.FlagSequence, zk.WorldACL(zk.PermAll))
 	if err != nil {
-		t.Fatal(err)
+		t.Log(err)
+		return false
 	}
 	if err := cut(leader, others[0]); err != nil {
 		t.Fatal(err)
@@ -137,13 +134,13 @@ func TestPartitionOfFive(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, member := range minority {
-		eventually(t, "the minority does not serve any more", func() bool { return silent(t, e, member) })
+		await.Until(t, "the minority does not serve any more", func() bool { return silent(t, e, member) })
 	}
-	if now, err := e.WaitLeader(deadline(t)); err != nil || now == leader || now == others[0] {
+	if now, err := e.WaitLeader(await.Context(t)); err != nil || now == leader || now == others[0] {
 		t.Errorf("%d leads, %v; the minority is %v", now, err, minority)
 	}
 	heal()
-	if err := e.WaitServing(deadline(t)); err != nil {
+	if err := e.WaitServing(await.Context(t)); err != nil {
 		t.Error(err)
 	}
 	wantWell(t, e)
@@ -228,7 +225,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		}
 		parent.Process.Kill()
 		parent.Wait()
-		eventually(t, "no process is left", func() bool { return len(having(tag)) == 0 })
+		await.Until(t, "no process is left", func() bool { return len(having(tag)) == 0 })
 		wantEntries(t, temporary)
 		wantEntries(t, dir)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/internal/await"
 )
 
 // No server and no file outlives its parent, even if that has no time to clean up.
@@ -43,9 +44,9 @@ func TestKilledParentLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pid := range servers {
-		eventually(t, fmt.Sprintf("pid %d is gone", pid), func() bool { return gone(pid) })
+		await.Until(t, fmt.Sprintf("pid %d is gone", pid), func() bool { return gone(pid) })
 	}
-	eventually(t, "the files are gone", func() bool {
+	await.Until(t, "the files are gone", func() bool {
 		left, err := os.ReadDir(dir)
 		return err == nil && len(left) == 0
 	})

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"testing"
 	"time"
+
+	"github.com/zktorture/zktorture/internal/await"
 )
 
 // A soak's metrics count its episodes, operations, violations and each fault.
@@ -11,7 +13,7 @@ func TestRunMetrics(t *testing.T) {
 	p := torture(t, "run", "lock", "--duration", "1h", "--seed", "1", "--metrics", "127.0.0.1:0",
 		"--out", t.TempDir()+"/out")
 	url := p.err.await(t, `metrics at (\S+)\n`)[1]
-	limit := time.Now().Add(awaitMax)
+	limit := await.Deadline()
 	for _, metric := range []string{
 		`zktorture_episodes_total [1-9]`, `zktorture_operations_total [1-9]`,
 		`zktorture_violations_total 0`, `zktorture_faults_struck_total{fault="loss"} [1-9]`,

@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/internal/tlstest"
 	"github.com/zktorture/zktorture/wire/strike"
@@ -51,7 +52,7 @@ func (w *watched) String() string {
 func (w *watched) await(t *testing.T, pattern string) []string {
 	t.Helper()
 	expression := regexp.MustCompile(pattern)
-	limit := time.After(awaitMax)
+	limit := time.After(await.Hang)
 	for {
 		w.mu.Lock()
 		match, changed := expression.FindStringSubmatch(w.text.String()), w.changed

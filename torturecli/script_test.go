@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/zktorture/zktorture/internal/await"
 )
 
 var update = flag.Bool("update", false, "paste what came out into the scripts, README.md and docs/")
@@ -48,7 +50,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": exitStatus,
-			"await":  await,
+			"await":  awaitFile,
 		},
 	})
 }
@@ -72,15 +74,12 @@ func exitStatus(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// awaitMax is how long a process may take to make a file.
-const awaitMax = 30 * time.Second
-
-func await(ts *testscript.TestScript, neg bool, args []string) {
+func awaitFile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: await FILE")
 	}
 	name := ts.MkAbs(args[0])
-	timeout := time.After(awaitMax)
+	timeout := time.After(await.Hang)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -90,7 +89,7 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 		select {
 		case <-tick.C:
 		case <-timeout:
-			ts.Fatalf("%s did not turn up within %v", args[0], awaitMax)
+			ts.Fatalf("%s did not turn up within %v", args[0], await.Hang)
 		}
 	}
 }

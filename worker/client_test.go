@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/worker"
@@ -173,7 +174,7 @@ func TestDeathsThatAreNotCounted(t *testing.T) {
 			_, err := do(t.Context(), c, "acquire")
 			over <- err
 		}()
-		eventually(t, "the worker gets the operation",
+		await.Until(t, "the worker gets the operation",
 			func() bool { return strings.Count(said.String(), "got it") == life })
 		if err := c.Kill(); err != nil {
 			t.Fatal(err)
@@ -192,7 +193,7 @@ func TestRunawayChild(t *testing.T) {
 	said := &lines{}
 	c, _ := start(t, worker.Config{Stderr: said,
 		Command: isReady + `setsid sh -c 'echo $$ >&2; exec sleep 1000' & ` + turns + `read op; exit 9`})
-	eventually(t, "the child is there", func() bool { return strings.HasSuffix(said.String(), "\n") })
+	await.Until(t, "the child is there", func() bool { return strings.HasSuffix(said.String(), "\n") })
 	pid, err := strconv.Atoi(strings.TrimSpace(said.String()))
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +229,7 @@ func given(t *testing.T, said *lines) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
-		eventually(t, "the worker gets the operation", func() bool { return strings.Contains(said.String(), "got it") })
+		await.Until(t, "the worker gets the operation", func() bool { return strings.Contains(said.String(), "got it") })
 	}()
 	return ctx
 }
@@ -286,7 +287,7 @@ func TestPause(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid, _ := c.Pid()
-	eventually(t, "it sleeps", func() bool { return stateOf(t, pid) == "T" })
+	await.Until(t, "it sleeps", func() bool { return stateOf(t, pid) == "T" })
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	answered := make(chan error, 1)
@@ -376,7 +377,7 @@ func (l *lines) String() string {
 func TestKillTakesTheGroup(t *testing.T) {
 	said := &lines{}
 	c, _ := start(t, worker.Config{Command: isReady + `sleep 1000 & echo $! >&2; ` + answersAll, Stderr: said})
-	eventually(t, "it says who its child is", func() bool { return strings.HasSuffix(said.String(), "\n") })
+	await.Until(t, "it says who its child is", func() bool { return strings.HasSuffix(said.String(), "\n") })
 	child, err := strconv.Atoi(strings.TrimSpace(said.String()))
 	if err != nil || stateOf(t, child) == "" {
 		t.Fatalf("child %d, %v", child, err)
@@ -384,7 +385,7 @@ func TestKillTakesTheGroup(t *testing.T) {
 	if err := c.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the child is dead", func() bool { return stateOf(t, child) == "" })
+	await.Until(t, "the child is dead", func() bool { return stateOf(t, child) == "" })
 }
 
 // Close lets a worker end by itself, and ends one that does not, awake or asleep.
@@ -483,5 +484,5 @@ func TestWorkersDieWithTheRunner(t *testing.T) {
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
-	eventually(t, "the worker is dead", func() bool { return stateOf(t, pid) == "" })
+	await.Until(t, "the worker is dead", func() bool { return stateOf(t, pid) == "" })
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/worker"
 )
 
@@ -23,7 +24,7 @@ const litter = `read first; sleep 1000 & echo $! >>%[1]s; ` +
 // littered returns the children, when all are there.
 func littered(t *testing.T, file string) (pids []int) {
 	t.Helper()
-	eventually(t, "the children are there", func() bool {
+	await.Until(t, "the children are there", func() bool {
 		text, _ := os.ReadFile(file)
 		return strings.Count(string(text), "\n") == 3
 	})
@@ -53,7 +54,7 @@ func TestChildrenDieWithTheRunner(t *testing.T) {
 	cmd.Process.Kill()
 	cmd.Wait()
 	for _, pid := range children {
-		eventually(t, "the child is dead", func() bool { return stateOf(t, pid) == "" })
+		await.Until(t, "the child is dead", func() bool { return stateOf(t, pid) == "" })
 	}
 }
 
@@ -81,7 +82,7 @@ func TestGroupDiesWithTheWorker(t *testing.T) {
 		c, _ := start(t, worker.Config{Command: fmt.Sprintf(litter, file, "read op; exit 9")})
 		child := littered(t, file)[0]
 		end(c)
-		eventually(t, name+": the child is dead", func() bool { return stateOf(t, child) == "" })
+		await.Until(t, name+": the child is dead", func() bool { return stateOf(t, child) == "" })
 	}
 }
 
@@ -96,7 +97,7 @@ func TestHeldBack(t *testing.T) {
 	}
 	busy, _ := start(t, worker.Config{Command: isReady + spins + answersAll})
 	idle, _ := start(t, worker.Config{Command: isReady + answersAll})
-	eventually(t, "the busy one is held back", func() bool { return busy.HeldBack() > 200_000_000 })
+	await.Until(t, "the busy one is held back", func() bool { return busy.HeldBack() > 200_000_000 })
 	if b, i := busy.HeldBack(), idle.HeldBack(); i > b/2 {
 		t.Errorf("the idle one is held back for %v, the busy one for %v", i, b)
 	}

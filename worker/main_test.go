@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/worker"
 	"github.com/zktorture/zktorture/workload"
@@ -106,7 +107,7 @@ func do(ctx context.Context, c *worker.Client, op string) (worker.Answer, error)
 	return c.Do(ctx, worker.Call{Path: "/a", Op: op})
 }
 
-// within fails the test if f takes longer than is reasonable.
+// within fails the test if f hangs.
 func within(t *testing.T, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -114,26 +115,7 @@ func within(t *testing.T, what string, f func()) {
 		defer close(done)
 		f()
 	}()
-	select {
-	case <-done:
-	case <-time.After(20 * time.Second):
-		t.Fatalf("%s hangs", what)
-	}
-}
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	limit := time.After(20 * time.Second)
-	look := time.NewTicker(2 * time.Millisecond)
-	defer look.Stop()
-	for !holds() {
-		select {
-		case <-look.C:
-		case <-limit:
-			t.Fatalf("not within 20 s: %s", what)
-		}
-	}
+	await.From(t, what, done)
 }
 
 // wantError fails unless err says all the words.

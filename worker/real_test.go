@@ -16,6 +16,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/live"
@@ -231,7 +232,7 @@ func TestPauseAndKillOnRealServers(t *testing.T) {
 			if err := sleeper.Resume(); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the sleeper is told, and has another session", func() bool {
+			await.Until(t, "the sleeper is told, and has another session", func() bool {
 				return sleeper.ExpiriesSeen() > 0 && sleeper.Connected() && sleeper.SessionID() != first.Session
 			})
 			if err := other.Kill(); err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/worker"
 	"github.com/zktorture/zktorture/workload"
@@ -170,13 +171,13 @@ func TestRunnerSaysTheTranscript(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
-		eventually(t, "the operation is asked for", func() bool { return strings.Contains(heard.String(), `{"id":5,`) })
+		await.Until(t, "the operation is asked for", func() bool { return strings.Contains(heard.String(), `{"id":5,`) })
 	}()
 	_, err = call(ctx, 1, "acquire")
 	wantError(t, err, "context canceled")
 	answer, err = call(t.Context(), 0, "owner")
 	wantResult(t, answer, err, linearizability.Bool(true))
-	eventually(t, "the session is lost and replaced", func() bool { return c.ExpiriesSeen() == 1 && c.Connected() })
+	await.Until(t, "the session is lost and replaced", func() bool { return c.ExpiriesSeen() == 1 && c.Connected() })
 	if c.Broken() != 1 || c.SessionID() == session || told.told() != nil {
 		t.Errorf("broken %d, session %x, %v", c.Broken(), c.SessionID(), c.Err())
 	}

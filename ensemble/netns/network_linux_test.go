@@ -2,7 +2,6 @@ package netns_test
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,10 +17,8 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/ensemble/netns"
+	"github.com/zktorture/zktorture/internal/await"
 )
-
-// patience is far longer than anything here takes.
-const patience = 20 * time.Second
 
 // role makes the test binary play a program that uses the package.
 const role = "NETNS_TEST_ROLE"
@@ -73,7 +70,7 @@ func connect(t *testing.T, n *netns.Network, from, to int) (dialled, accepted ne
 	}
 	defer listener.Close()
 	err = n.Do(from, func() (err error) {
-		dialled, err = net.DialTimeout("tcp4", listener.Addr().String(), patience)
+		dialled, err = net.DialTimeout("tcp4", listener.Addr().String(), await.Hang)
 		return err
 	})
 	if err != nil {
@@ -84,7 +81,7 @@ func connect(t *testing.T, n *netns.Network, from, to int) (dialled, accepted ne
 	}
 	for _, c := range []net.Conn{dialled, accepted} {
 		t.Cleanup(func() { c.Close() })
-		c.SetDeadline(time.Now().Add(patience))
+		c.SetDeadline(await.Deadline())
 	}
 	return dialled, accepted
 }
@@ -106,7 +103,7 @@ func wantSwallowed(t *testing.T, from, to net.Conn, message string) {
 	if n, err := to.Read(make([]byte, 10)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%d bytes arrived over a link that is cut, %v", n, err)
 	}
-	to.SetReadDeadline(time.Now().Add(patience))
+	to.SetReadDeadline(await.Deadline())
 }
 
 // Hosts see each other by their addresses; a link that is cut swallows, in its direction only, and delivers when it
@@ -250,21 +247,7 @@ func namesOutside(t *testing.T) string {
 // wantNoneWith waits until no process has a setting in its environment. The kernel takes away a child's child last.
 func wantNoneWith(t *testing.T, setting string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for {
-		found := having(setting)
-		if len(found) == 0 {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("left behind: %q", found)
-		case <-again.C:
-		}
-	}
+	await.Until(t, "no process has "+setting, func() bool { return len(having(setting)) == 0 })
 }
 
 func having(setting string) (processes []string) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/ensemble/proxy"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/wire"
 )
 
@@ -79,25 +80,13 @@ func TestBytesOfAllAreBounded(t *testing.T) {
 	second.send(greeting())
 	p.Hold(proxy.ToServer, true)
 	first.conn.Write(write(1, 900_000))
-	eventually(t, "something waits", func() bool { return p.Waiting() > 900_000 })
+	await.Until(t, "something waits", func() bool { return p.Waiting() > 900_000 })
 	second.conn.Write(write(1, 900_000))
 	second.ended()
 	p.Hold(proxy.ToServer, false)
-	eventually(t, "nothing waits", func() bool { return p.Waiting() == 0 })
+	await.Until(t, "nothing waits", func() bool { return p.Waiting() == 0 })
 	first.conn.Close()
-	eventually(t, "nobody is connected", func() bool { return p.Connections() == 0 })
-}
-
-func eventually(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	deadline := time.After(30 * time.Second)
-	for !done() {
-		select {
-		case <-deadline:
-			t.Fatalf("not: %s", what)
-		case <-time.After(time.Millisecond):
-		}
-	}
+	await.Until(t, "nobody is connected", func() bool { return p.Connections() == 0 })
 }
 
 // What is remembered of requests without a reply is bounded in bytes.
@@ -112,7 +101,7 @@ func TestPathsWithoutReplyAreBounded(t *testing.T) {
 			return // cut
 		}
 	}
-	c.conn.SetReadDeadline(time.Now().Add(time.Second))
+	c.conn.SetReadDeadline(await.Deadline())
 	if _, err := c.conn.Read(make([]byte, 1)); err == nil || strings.Contains(err.Error(), "timeout") {
 		t.Errorf("64 MB of paths are remembered: %v", err)
 	}
@@ -128,7 +117,7 @@ func TestClientsMustGreet(t *testing.T) {
 	}
 	long.send(&wire.ConnectRequest{Password: make([]byte, 100_000)})
 	for _, c := range []*client{silent, slow, long} {
-		c.conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		c.conn.SetReadDeadline(await.Deadline())
 		if _, err := c.conn.Read(make([]byte, 1)); err == nil || strings.Contains(err.Error(), "timeout") {
 			t.Errorf("the connection is open: %v", err)
 		}

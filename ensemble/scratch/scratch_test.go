@@ -15,9 +15,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/zktorture/zktorture/ensemble/scratch"
+	"github.com/zktorture/zktorture/internal/await"
 )
 
 // parentVar makes the test binary an owner: it makes a folder there and says which, and who removes it, whenever it
@@ -112,22 +112,7 @@ func entries(t *testing.T, dir string) (names []string) {
 // eventuallyEmpty fails unless nothing is left in a folder after a while.
 func eventuallyEmpty(t *testing.T, dir string) {
 	t.Helper()
-	eventually(t, "the folder is empty", func() bool { return len(entries(t, dir)) == 0 })
-}
-
-// patience is far longer than anything here takes.
-const patience = 30 * time.Second
-
-func eventually(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	deadline := time.After(patience)
-	for tick := time.NewTicker(5 * time.Millisecond); !so(); {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("not within %v: %s", patience, what)
-		}
-	}
+	await.Until(t, "the folder is empty", func() bool { return len(entries(t, dir)) == 0 })
 }
 
 func TestRemoved(t *testing.T) {
@@ -163,7 +148,7 @@ func TestKilledOwner(t *testing.T) {
 		for range removers {
 			syscall.Kill(remover, syscall.SIGKILL)
 			was := remover
-			eventually(t, "there is another remover", func() bool { path, remover = o.folder(); return remover != was })
+			await.Until(t, "there is another remover", func() bool { path, remover = o.folder(); return remover != was })
 		}
 		o.kill()
 		eventuallyEmpty(t, parent)
