@@ -110,7 +110,13 @@ func TestPathsWithoutReplyAreBounded(t *testing.T) {
 // A client that sends no greeting, or part of one, or too much, is closed; after its greeting it may be silent.
 func TestClientsMustGreet(t *testing.T) {
 	p := newProxy(t, proxy.Config{Servers: []string{newServer(t).addr()}, Greeting: 200 * time.Millisecond})
-	greeted := connected(t, p.Addr())
+	var greeted *client
+	await.Until(t, "a client greets in time", func() bool {
+		greeted = dial(t, p.Addr())
+		greeted.conn.Write(wire.AppendFrame(nil, greeting()))
+		_, err := wire.ReadFrame(greeted.conn, nil, wire.FrameMax)
+		return err == nil
+	})
 	silent, slow, long := dial(t, p.Addr()), dial(t, p.Addr()), dial(t, p.Addr())
 	if _, err := slow.conn.Write(wire.AppendFrame(nil, greeting())[:10]); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zktorture/zktorture/ensemble/proxy/chaosproxy"
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/fakezktest"
+	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/wire"
 	"github.com/zktorture/zktorture/wire/strike"
@@ -60,7 +65,6 @@ func newProxy(t *testing.T, cfg chaosproxy.Config) (*chaosproxy.Proxy, *diary) {
 // stubborn is a client that makes requests one after the other, each once, whatever happens.
 type stubborn struct {
 	address  string
-	timeout  time.Duration
 	conn     net.Conn
 	session  int64
 	password []byte
@@ -74,7 +78,7 @@ func (c *stubborn) next(ctx context.Context, xid int32) error {
 		}
 		c.connect()
 	}
-	c.conn.SetDeadline(time.Now().Add(c.timeout * 2 / 3))
+	c.conn.SetDeadline(time.Now().Add(time.Second)) // there are requests without a reply
 	_, err := c.conn.Write(wire.AppendFrame(nil, &wire.RequestHeader{Xid: xid, Op: wire.OpExists},
 		&wire.WatchRequest{Path: "/"}))
 	if err == nil {
@@ -93,8 +97,8 @@ func (c *stubborn) connect() {
 	if err != nil {
 		return
 	}
-	conn.SetDeadline(time.Now().Add(c.timeout))
-	hello := wire.ConnectRequest{Timeout: int32(c.timeout.Milliseconds()), Session: c.session, Password: c.password}
+	conn.SetDeadline(await.Deadline())
+	hello := wire.ConnectRequest{Session: c.session, Password: c.password}
 	var granted wire.ConnectResponse
 	_, err = conn.Write(wire.AppendFrame(nil, &hello))
 	if err == nil {
@@ -116,15 +120,18 @@ func (c *stubborn) connect() {
 	c.conn = conn
 }
 
-// Equal seeds and equal clients meet equal faults, on other servers too; another seed brings others.
+// Equal seeds and equal clients meet equal faults, on other servers too; another seed brings others. The servers' ticks
+// last for years, so that no session ends because the machine is busy.
 func TestEqualClientsEqualFaults(t *testing.T) {
 	story := func(nodes int, seed uint64) (told []string) {
-		e := ensembletest.Share(t, nodes)
+		s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{
+			Replicas: nodes, Tick: 1 << 41, MinSession: 400, MaxSession: 400,
+		}})
 		p, noted := newProxy(t, chaosproxy.Config{
-			Servers: e.Servers(), Faults: []strike.Fault{strike.Loss, strike.Expiry, strike.Hold},
+			Servers: strings.Split(s.ConnectString(), ","), Faults: []strike.Fault{strike.Loss, strike.Expiry, strike.Hold},
 			Odds: strike.Odds{Every: 10}, Seed: seed,
 		})
-		c := &stubborn{address: p.Addr(), timeout: 400 * time.Millisecond, password: make([]byte, 16)}
+		c := &stubborn{address: p.Addr(), password: make([]byte, 16)}
 		for i := range int32(200) {
 			if err := c.next(t.Context(), i+1); err != nil {
 				t.Fatal(err)
@@ -156,8 +163,7 @@ func TestOrdinaryClients(t *testing.T) {
 	e := ensembletest.Share(t, 3)
 	p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: chaosproxy.Faults,
 		Odds: strike.Odds{Every: 25}, Seed: 1})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := await.Context(t)
 	var clients errgroup.Group
 	writes := make([]map[string]error, 8)
 	for i := range writes {

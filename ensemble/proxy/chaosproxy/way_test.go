@@ -11,21 +11,18 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/ensemble/proxy/chaosproxy"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/wire"
 	"github.com/zktorture/zktorture/wire/strike"
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-const timeout = 1000 * time.Millisecond
-
-// soon is when what should happen must have happened, on a busy machine too.
-const soon = 20 * time.Second
-
 // victim is a client by hand, whose first request draws a fault.
 type victim struct {
 	*testing.T
 	address string
+	timeout time.Duration // of its session
 	conn    net.Conn
 	session wire.ConnectResponse
 	witness *zkclient.Client
@@ -43,13 +40,13 @@ func (v *victim) connect() bool {
 	}
 	v.Cleanup(func() { conn.Close() })
 	v.conn = conn
-	hello := wire.ConnectRequest{Timeout: int32(timeout.Milliseconds()), Session: v.session.Session,
+	hello := wire.ConnectRequest{Timeout: int32(v.timeout.Milliseconds()), Session: v.session.Session,
 		Password: v.session.Password}
 	if hello.Session == 0 {
 		hello.Password = make([]byte, 16)
 	}
 	conn.Write(wire.AppendFrame(nil, &hello))
-	frame, err := v.receive(soon)
+	frame, err := v.receive(await.Hang)
 	if err != nil {
 		return false
 	}
@@ -77,15 +74,15 @@ func (v *victim) ping() {
 // ended sees that the connection is ended, and nothing comes before.
 func (v *victim) ended() {
 	v.Helper()
-	if frame, err := v.receive(soon); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+	if frame, err := v.receive(await.Hang); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		v.Errorf("% x, %v came instead of the end", frame, err)
 	}
 }
 
-// nothing sees that nothing comes for so long, and the connection stays.
-func (v *victim) nothing(patience time.Duration) {
+// nothing sees that nothing comes for a while, and the connection stays.
+func (v *victim) nothing() {
 	v.Helper()
-	if frame, err := v.receive(patience); !errors.Is(err, os.ErrDeadlineExceeded) {
+	if frame, err := v.receive(500 * time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
 		v.Errorf("% x, %v came instead of nothing", frame, err)
 	}
 }
@@ -93,7 +90,7 @@ func (v *victim) nothing(patience time.Duration) {
 // answered sees that something comes.
 func (v *victim) answered() {
 	v.Helper()
-	if _, err := v.receive(soon); err != nil {
+	if _, err := v.receive(await.Hang); err != nil {
 		v.Error(err)
 	}
 }
@@ -110,13 +107,7 @@ func (v *victim) created(name string, want bool) {
 // comeBack connects again, when it can.
 func (v *victim) comeBack() {
 	v.Helper()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for limit := time.Now().Add(soon); !v.connect(); <-again.C {
-		if time.Now().After(limit) {
-			v.Fatal("it is not let in again")
-		}
-	}
+	await.Until(v.T, "it is let in again", v.connect)
 }
 
 // stale sees that the server still waits for the client.
@@ -146,12 +137,13 @@ func (v *victim) lasts() time.Duration {
 func TestEachWay(t *testing.T) {
 	e := ensembletest.Share(t, 1)
 	odds := strike.Odds{Every: 30}
+	const lasting, short = 8 * time.Second, time.Second // of sessions: their clients do not ping
 	seen := map[string]func(v *victim, began time.Time){
 		"loss before": func(v *victim, _ time.Time) { v.ended(); v.created("a", false); v.expired(false) },
 		"loss after":  func(v *victim, _ time.Time) { v.ended(); v.created("a", true); v.expired(false) },
 		"loss idle":   func(v *victim, _ time.Time) { v.answered(); v.ping(); v.ended(); v.created("a", true) },
 		"loss half":   func(v *victim, _ time.Time) { v.ended(); v.created("a", false); v.stale(); v.expired(false) },
-		"loss deaf":   func(v *victim, _ time.Time) { v.nothing(timeout / 2); v.created("a", false); v.expired(false) },
+		"loss deaf":   func(v *victim, _ time.Time) { v.nothing(); v.created("a", false); v.expired(false) },
 		"loss answer": func(v *victim, _ time.Time) {
 			v.ended()
 			v.created("a", false)
@@ -168,7 +160,6 @@ func TestEachWay(t *testing.T) {
 			v.created("a", true)
 		},
 		"hold long": func(v *victim, began time.Time) {
-			v.nothing(timeout / 2)
 			v.ended()
 			if took := time.Since(began); took < v.lasts() {
 				v.Errorf("it was held for %v, and not for %v", took, v.lasts())
@@ -211,8 +202,11 @@ func TestEachWay(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: chaosproxy.Faults, Odds: odds,
 				Seed: chaosproxy.SeedFor(way, odds, 5)})
-			v := &victim{T: t, address: p.Addr(), witness: witness, base: "/" + string(rune('A'+i)), proxy: p,
+			v := &victim{T: t, address: p.Addr(), timeout: lasting, witness: witness, base: "/" + string(rune('A'+i)), proxy: p,
 				noted: noted}
+			if way == "hold long" {
+				v.timeout = short
+			}
 			if !v.connect() {
 				t.Fatal("no session")
 			}
@@ -233,7 +227,7 @@ func TestHello(t *testing.T) {
 	faults := []strike.Fault{strike.Loss}
 	p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: faults, Odds: odds,
 		Seed: chaosproxy.SeedForHello(faults, odds)})
-	v := &victim{T: t, address: p.Addr(), proxy: p, noted: noted}
+	v := &victim{T: t, address: p.Addr(), timeout: ensembletest.Lasting, proxy: p, noted: noted}
 	if v.connect() {
 		t.Error("the answer was not lost")
 	}
