@@ -17,15 +17,10 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/link"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/zkclient"
 )
-
-// timeout is asked for by the sessions of these tests.
-const timeout = 1000 * time.Millisecond
-
-// soon is when what should happen must have happened, on a busy machine too.
-const soon = 20 * time.Second
 
 // fixture is a client behind a link, and another that sees the truth.
 type fixture struct {
@@ -48,7 +43,7 @@ func newFixture(t *testing.T, e *ensemble.Ensemble) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.link.Close() })
-	f.client, f.witness = f.connect(f.link.Addr()), f.connect(e.ConnectString())
+	f.client, f.witness = ensembletest.Witness(t, f.link.Addr()), ensembletest.Witness(t, e.ConnectString())
 	return f
 }
 
@@ -60,11 +55,6 @@ func (f *fixture) arm(fault link.Fault) {
 		f.struck = append(f.struck, fault.Kind+" "+fault.Variant)
 	}
 	f.link.Arm([]link.Fault{fault})
-}
-
-func (f *fixture) connect(servers string) *zkclient.Client {
-	f.Helper()
-	return ensembletest.Connect(f.T, zkclient.Config{Servers: servers, SessionTimeout: timeout})
 }
 
 // exists tells what the witness sees after everything that has been written.
@@ -80,21 +70,9 @@ func (f *fixture) exists(path string) bool {
 	return there
 }
 
-// within calls f again and again until it returns true.
-func (f *fixture) within(what string, done func() bool) {
-	f.Helper()
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	for limit := time.Now().Add(soon); !done(); <-look.C {
-		if time.Now().After(limit) {
-			f.Fatalf("%s has not happened", what)
-		}
-	}
-}
-
 func (f *fixture) sawStrike(want ...string) {
 	f.Helper()
-	f.within("the strike "+want[len(want)-1], func() bool {
+	await.Until(f, "the strike "+want[len(want)-1], func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		return len(f.struck) >= len(want)
@@ -129,7 +107,7 @@ func TestLoss(t *testing.T) {
 				t.Errorf("the create failed with %v, and is applied: %v", err, f.exists(path))
 			}
 			f.sawStrike("loss " + variant)
-			f.within("another request", func() bool { _, _, err := f.client.Exists("/"); return err == nil })
+			await.Until(f, "another request", func() bool { _, _, err := f.client.Exists("/"); return err == nil })
 			if f.client.SessionID() != session {
 				t.Error("the session is another")
 			}
@@ -158,11 +136,8 @@ func TestExpiry(t *testing.T) {
 			if err == nil || f.exists(next) != (variant == "after") {
 				t.Errorf("the create failed with %v, and is applied: %v", err, f.exists(next))
 			}
-			f.within("the end of the ephemeral", func() bool { return !f.exists(owned) })
-			if took := time.Since(began); took > timeout {
-				t.Logf("the ephemeral is gone after %v: the machine is slow", took)
-			}
-			f.within("another session", func() bool {
+			await.Until(f, "the end of the ephemeral", func() bool { return !f.exists(owned) })
+			await.Until(f, "another session", func() bool {
 				_, _, err := f.client.Exists("/")
 				return err == nil && f.client.SessionID() != old
 			})
@@ -217,7 +192,7 @@ func TestAnswersGetLost(t *testing.T) {
 			f := newFixture(t, e)
 			var greeted, granted atomic.Int64
 			client := ensembletest.Connect(t, zkclient.Config{
-				Servers: f.link.Addr(), SessionTimeout: soon, OnEvent: func(e zk.Event) {
+				Servers: f.link.Addr(), SessionTimeout: ensembletest.Lasting, OnEvent: func(e zk.Event) {
 					switch e.State {
 					case zk.StateConnected:
 						greeted.Add(1)
@@ -232,7 +207,7 @@ func TestAnswersGetLost(t *testing.T) {
 			if _, _, err := client.Exists("/"); err == nil {
 				t.Error("the request was not lost")
 			}
-			f.within("another request", func() bool { _, _, err := client.Exists("/"); return err == nil })
+			await.Until(f, "another request", func() bool { _, _, err := client.Exists("/"); return err == nil })
 			f.sawStrike(kind + " answer")
 			if vain := greeted.Load() - granted.Load(); vain < int64(1+begun/2) { // and one says that it has expired
 				t.Errorf("%d connections came to nothing", vain)
@@ -255,18 +230,22 @@ func TestAnswersGetLost(t *testing.T) {
 // In silence that is longer than the timeout the session ends by itself, and not before it can have.
 func TestSilence(t *testing.T) {
 	f := newFixture(t, ensembletest.Share(t, 3))
+	f.client.Close()
+	const timeout = 3 * time.Second
+	f.client = ensembletest.Connect(t, zkclient.Config{Servers: f.link.Addr(), SessionTimeout: timeout})
+	await.Until(t, "the session has a znode", func() bool {
+		_, err := f.client.Create("/owned", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+		return err == nil
+	})
 	old := f.client.SessionID()
-	if _, err := f.client.Create("/owned", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
 	began := time.Now()
-	f.arm(link.Fault{Kind: "loss", Variant: "silence", Request: 1, For: time.Minute})
+	f.arm(link.Fault{Kind: "loss", Variant: "silence", Request: 1, For: await.Hang})
 	go f.client.Exists("/")
 	f.sawStrike("loss silence")
-	f.within("the end of the ephemeral", func() bool { return !f.exists("/owned") })
+	await.Until(f, "the end of the ephemeral", func() bool { return !f.exists("/owned") })
 	gone := time.Now()
 	f.link.Heal()
-	f.within("another session", func() bool {
+	await.Until(f, "another session", func() bool {
 		_, _, err := f.client.Exists("/")
 		return err == nil && f.client.SessionID() != old
 	})
@@ -293,13 +272,8 @@ func TestWatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.sawStrike("watch " + variant)
-			select {
-			case got := <-event:
-				if got.Type != zk.EventNodeCreated {
-					t.Errorf("the event is %v", got)
-				}
-			case <-time.After(soon):
-				t.Fatal("the event has not come")
+			if got := await.From(t, "the event comes", event); got.Type != zk.EventNodeCreated {
+				t.Errorf("the event is %v", got)
 			}
 			if variant == "held" && time.Since(began) < 300*time.Millisecond {
 				t.Error("the event was not held")
