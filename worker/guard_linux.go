@@ -2,9 +2,9 @@ package worker
 
 import (
 	"bytes"
-	"crypto/rand"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,29 +14,18 @@ import (
 	"github.com/zktorture/zktorture/ensemble/afterlife"
 )
 
-// kin is the environment variable by which this run's worker processes are known, and what they have started, even in
-// another process group and after the death of its parent.
-const kin = "ZKTORTURE_WORKERS_OF"
+// guarded starts, once, what kills whatever workers leave behind when this process has ended, and keeps it from garbage
+// collection.
+var guarded = sync.OnceValues(afterlife.KillKin)
 
-// guard kills what workers leave behind when this process has ended.
-type guard struct {
-	*afterlife.Executor
-	variable string // in the environment of workers
-}
-
-// guarded starts the guard once, and keeps it from garbage collection.
-var guarded = sync.OnceValues(func() (g guard, err error) {
-	g.variable = kin + "=" + rand.Text()
-	if g.Executor, err = afterlife.KillKin(g.variable); err != nil {
-		err = fmt.Errorf("worker: nothing would end what workers leave behind: %w", err)
+// guard has a worker that is to be started, and what it starts, killed when this process has ended.
+func guard(cmd *exec.Cmd) error {
+	kin, err := guarded()
+	if err != nil {
+		return fmt.Errorf("worker: nothing would end what workers leave behind: %w", err)
 	}
-	return g, err
-})
-
-// kinship is the environment of a worker. It starts the guard before the first worker.
-func kinship() ([]string, error) {
-	g, err := guarded()
-	return append(os.Environ(), g.variable), err
+	kin.Mark(cmd)
+	return nil
 }
 
 // endGroup waits for the end of a process that leads a group, and kills what is left of the group.

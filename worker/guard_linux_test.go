@@ -14,11 +14,12 @@ import (
 	"github.com/zktorture/zktorture/worker"
 )
 
-// litter starts a child in the worker's group, one in a group of its own, and one whose parent has gone, which all
-// write their numbers to a file, and then %s.
+// litter starts a child in the worker's group, one in a group of its own, one whose parent has gone, and one that has
+// nothing left of the worker, not even the environment. All write their numbers to a file. Then it does %s.
 const litter = `read first; sleep 1000 & echo $! >>%[1]s; ` +
 	`setsid sh -c 'echo $$ >>%[1]s; exec sleep 1000' & ` +
 	`sh -c '(setsid sh -c "echo \$\$ >>%[1]s; exec sleep 1000" &)'; ` +
+	`sh -c '(setsid env -i /bin/sh -c "echo \$\$ >>%[1]s; exec sleep 1000" </dev/null >/dev/null 2>&1 &)'; ` +
 	`echo '{"zktorture":1,"session":"0xa"}'; %[2]s`
 
 // littered returns the children, when all are there.
@@ -26,7 +27,7 @@ func littered(t *testing.T, file string) (pids []int) {
 	t.Helper()
 	await.Until(t, "the children are there", func() bool {
 		text, _ := os.ReadFile(file)
-		return strings.Count(string(text), "\n") == 3
+		return strings.Count(string(text), "\n") == 4
 	})
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -3,12 +3,12 @@
 package worker
 
 import (
-	"os"
+	"os/exec"
 	"time"
 )
 
-// kinship is the environment of a worker. These systems cannot find what a worker has started.
-func kinship() ([]string, error) { return os.Environ(), nil }
+// guard does nothing: these systems cannot find what a worker has started.
+func guard(*exec.Cmd) error { return nil }
 
 // endGroup leaves the group alone: these systems cannot tell whether its number has been reused.
 func endGroup(int) {}

@@ -30,8 +30,8 @@ type process struct {
 
 // spawn starts a command by the shell.
 func spawn(command string, stderr io.Writer) (*process, error) {
-	env, err := kinship()
-	if err != nil {
+	cmd := exec.Command("sh", "-c", command)
+	if err := guard(cmd); err != nil {
 		return nil, err
 	}
 	theirIn, in, err := os.Pipe()
@@ -46,9 +46,8 @@ func spawn(command string, stderr io.Writer) (*process, error) {
 	}
 	defer theirOut.Close()
 	p := &process{in: in, out: out, stderr: &tail{to: stderr}, ended: make(chan struct{})}
-	cmd := exec.Command("sh", "-c", command)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, p.stderr
-	cmd.Env, cmd.WaitDelay = env, lingerMax
+	cmd.WaitDelay = lingerMax
 	if err := afterlife.Bind(cmd, afterlife.OnThread, func() { p.wait(cmd) }); err != nil {
 		in.Close()
 		out.Close()

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"bytes"
-	"crypto/rand"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,24 +15,23 @@ import (
 // MemoryEnforced says whether a child ends that takes more memory than the plan allows.
 const MemoryEnforced = true
 
-// kin is the environment variable by which what a child has started is known.
-const kin = "ZKTORTURE_UNITS_OF"
-
 // guard ends what a child has started, and has not ended with its process group, when the child or this process has
 // ended.
-type guard struct{ *afterlife.Executor }
+type guard struct{ *afterlife.Kin }
 
 // newGuard starts a guard for a command that is to be started. Without a shell there is none.
 func newGuard(cmd *exec.Cmd) guard {
-	variable := kin + "=" + rand.Text()
-	cmd.Env = append(cmd.Env, variable)
-	e, _ := afterlife.KillKin(variable)
-	return guard{e}
+	kin, err := afterlife.KillKin()
+	if err != nil {
+		return guard{}
+	}
+	kin.Mark(cmd)
+	return guard{kin}
 }
 
 // release has the guard do its work, and waits for that.
 func (g guard) release() {
-	if g.Executor != nil {
+	if g.Kin != nil {
 		g.Release()
 		g.Wait()
 	}
