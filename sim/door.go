@@ -45,10 +45,11 @@ type door struct {
 	conn    *zk.Conn   // that all users of the process share; nil if they dial by themselves
 	own     []*zk.Conn // that the users have opened with [User.ZKOption]; guarded by World.mu
 	events  <-chan zk.Event
-	lines   int // dialled so far; guarded by World.mu
+	lines   []*line // dialled so far; guarded by World.mu
 
 	crashed  atomic.Bool   // the process is dead: what its goroutines call stays there …
-	released chan struct{} // … until the episode is over, and nothing can be reached any more
+	released chan struct{} // … until the episode is over: see release
+	closed   atomic.Bool   // the world has closed the connections that it knows
 	shut     atomic.Bool   // goroutines that still dial end
 	unknown  atomic.Bool   // a connection was dialled for a *zk.Conn that the world does not know
 }
@@ -66,7 +67,7 @@ func (w *World) openDoor(p *process) {
 		return
 	}
 	conn, events, err := zk.Connect(addresses, sessionTimeout*time.Millisecond,
-		zk.WithDialer(p.door.dialer(-1)), zk.WithLogger(silence{}), zk.WithLogInfo(false))
+		zk.WithDialer(p.door.dialer(-1, true)), zk.WithLogger(silence{}), zk.WithLogInfo(false))
 	if err != nil {
 		panic(fmt.Errorf("go-zookeeper does not connect to %v: %w", addresses, err))
 	}
@@ -79,22 +80,35 @@ type silence struct{}
 
 func (silence) Printf(string, ...any) {}
 
-// dialer dials on behalf of a user, -1 for all of them.
-func (d *door) dialer(user int) zk.Dialer {
+// dialer dials on behalf of a user, -1 for all of them. Known tells whether the world closes the connection.
+func (d *door) dialer(user int, known bool) zk.Dialer {
 	return func(_, _ string, timeout time.Duration) (net.Conn, error) {
 		select {
 		case <-d.released:
-			if d.shut.Load() {
-				runtime.Goexit()
-			}
-			return nil, errRefused
+			return d.dialLate(known)
 		default:
 		}
 		if d.dead() {
 			return nil, d.stay()
 		}
-		return d.dial(user, timeout)
+		return d.dial(newLine(d, user, known), timeout)
 	}
+}
+
+// dialLate dials when the episode is over.
+func (d *door) dialLate(known bool) (net.Conn, error) {
+	switch {
+	case known && !d.closed.Load():
+		l := newLine(d, -1, known)
+		l.part()
+		d.world.enter()
+		d.note(l)
+		d.world.mu.Unlock()
+		return l, nil
+	case d.shut.Load():
+		runtime.Goexit()
+	}
+	return nil, errRefused
 }
 
 // option makes a connection dial by the door, and lets the world close it.
@@ -103,13 +117,12 @@ func (d *door) option(user int) func(*zk.Conn) {
 		d.world.enter()
 		d.own = append(d.own, conn)
 		d.world.mu.Unlock()
-		zk.WithDialer(d.dialer(user))(conn)
+		zk.WithDialer(d.dialer(user, true))(conn)
 	}
 }
 
 // dial waits until the loop lets the dial succeed or fail.
-func (d *door) dial(user int, timeout time.Duration) (net.Conn, error) {
-	l := newLine(d, user)
+func (d *door) dial(l *line, timeout time.Duration) (net.Conn, error) {
 	d.hand(handed{line: l, kind: handedDial})
 	var over <-chan time.Time
 	if timeout > 0 {
@@ -166,8 +179,7 @@ func (d *door) hand(h handed) {
 	w.enter()
 	defer w.mu.Unlock()
 	if h.kind == handedDial {
-		d.lines++
-		h.line.number = d.lines
+		d.note(h.line)
 	}
 	h.user = h.line.user
 	if h.user < 0 {
@@ -175,6 +187,12 @@ func (d *door) hand(h handed) {
 	}
 	w.handed = append(w.handed, h)
 	w.wake()
+}
+
+// note numbers a line. World.mu is held.
+func (d *door) note(l *line) {
+	d.lines = append(d.lines, l)
+	l.number = len(d.lines)
 }
 
 // takeHanded takes what clients have handed in: those of one line in their order, the lines in an order that does not
@@ -242,19 +260,46 @@ func (d *door) crash() {
 	}
 }
 
-// release ends all connections for good.
+// release takes the servers away. Lines of connections that the world will close answer by themselves from now on, so
+// that closing one takes no time: the code may be closing it, too, and who comes second waits with a mutex, which stops
+// the world if the first waits for anything that only the world gives.
 func (d *door) release() {
-	for _, conn := range d.own {
-		go conn.Close()
-		d.world.settle()
-		d.world.takeHanded()
+	for _, c := range d.process.clients {
+		if c := c.(*wireClient); c.line != nil && c.line.door == d {
+			if c.connected && c.line.known {
+				c.line.part()
+			}
+			c.drop()
+		}
+	}
+	for _, l := range d.lines {
+		l.finish()
 	}
 	close(d.released)
-	if d.dead() {
+}
+
+// closeTime is how long it takes at most until a released connection of go-zookeeper's is there again, or has been closed
+// by the code: it pauses for a second between dials, and gives up closing after another.
+const closeTime = 3 * time.Second
+
+// closeDoors releases all doors, and closes the connections that the world knows.
+func (w *World) closeDoors() {
+	if w.door == InProcess {
 		return
 	}
-	for _, c := range d.process.clients {
-		c.(*wireClient).finish()
+	for _, d := range w.doors {
+		d.release()
+	}
+	time.Sleep(closeTime)
+	for _, d := range w.doors {
+		for _, conn := range d.own {
+			go conn.Close()
+			synctest.Wait()
+		}
+		d.closed.Store(true)
+		for _, l := range d.lines { // of what the code has opened meanwhile
+			l.hangUp()
+		}
 	}
 }
 

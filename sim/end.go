@@ -48,9 +48,7 @@ func (w *World) end(politely bool) {
 			p.inProcess.Kill()
 		}
 	}
-	for _, d := range w.doors {
-		d.release()
-	}
+	w.closeDoors()
 	for _, call := range w.outside {
 		call.done <- false
 	}

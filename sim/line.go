@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/protocol"
 	"github.com/zktorture/zktorture/wire"
 )
 
@@ -21,18 +23,20 @@ type line struct {
 	door   *door
 	number int        // of the process's connections, in the order in which they were dialled
 	user   int        // of the dialler, -1 if it is not known
+	known  bool       // the world closes the connection
 	dialed chan error // tells the dialler what came of it
 
 	hello []byte // the first frame, nil until it is there
 
 	mu     sync.Mutex
-	part   []byte // of a frame that is not complete yet
+	begun  []byte // of a frame that is not complete yet
 	in     []byte // to be read
 	end    error  // what a read finds when there is nothing left in in; nil: it waits
 	broken error  // what a write fails with
 	mute   bool   // what is written gets lost
 	deaf   bool   // nothing comes, not even answers to pings
 	said   bool   // the first frame has been written
+	alone  bool   // the episode is over, and the line answers by itself
 	readBy time.Time
 	ready  chan struct{} // a token says that a waiting read must look again
 
@@ -40,9 +44,9 @@ type line struct {
 	closed  chan struct{} // by the client
 }
 
-func newLine(d *door, user int) *line {
+func newLine(d *door, user int, known bool) *line {
 	return &line{
-		door: d, user: user,
+		door: d, user: user, known: known,
 		dialed: make(chan error, 1), ready: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 }
@@ -62,7 +66,7 @@ func (l *line) Read(b []byte) (int, error) {
 
 // take reads what is there. Without anything there is neither a number nor an error.
 func (l *line) take(b []byte) (n int, until time.Time, err error) {
-	if l.door.dead() {
+	if l.dead() {
 		return 0, until, l.door.stay()
 	}
 	l.mu.Lock()
@@ -93,7 +97,7 @@ func (l *line) wait(until time.Time) error {
 	case <-over:
 		err = os.ErrDeadlineExceeded
 	}
-	if l.door.dead() {
+	if l.dead() {
 		return l.door.stay()
 	}
 	return err
@@ -101,7 +105,7 @@ func (l *line) wait(until time.Time) error {
 
 // Write implements [net.Conn].
 func (l *line) Write(b []byte) (int, error) {
-	if l.door.dead() {
+	if l.dead() {
 		return 0, l.door.stay()
 	}
 	select {
@@ -127,16 +131,21 @@ func (l *line) put(b []byte) (frames [][]byte, err error) {
 	if l.broken != nil || l.mute {
 		return nil, l.broken
 	}
-	l.part = append(l.part, b...)
-	for len(l.part) >= lengthBytes {
-		end := lengthBytes + int64(binary.BigEndian.Uint32(l.part))
-		if int64(len(l.part)) < end {
+	l.begun = append(l.begun, b...)
+	for len(l.begun) >= lengthBytes {
+		end := lengthBytes + int64(binary.BigEndian.Uint32(l.begun))
+		if int64(len(l.begun)) < end {
 			break
 		}
-		frame := slices.Clone(l.part[lengthBytes:end])
-		l.part = l.part[end:]
-		if l.said && isPing(frame) {
+		frame := slices.Clone(l.begun[lengthBytes:end])
+		l.begun = l.begun[end:]
+		switch {
+		case l.said && isPing(frame):
 			l.pong()
+			continue
+		case l.alone:
+			l.answer(frame)
+			l.said = true
 			continue
 		}
 		l.said = true
@@ -160,6 +169,50 @@ func (l *line) pong() {
 		l.in = wire.AppendFrame(l.in, &wire.ReplyHeader{Xid: wire.XidPing})
 		l.wake()
 	}
+}
+
+// part lets the line answer by itself.
+func (l *line) part() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.alone, l.mute, l.deaf = true, false, false
+}
+
+// answer answers what go-zookeeper must send to be closed. mu is held.
+func (l *line) answer(frame []byte) {
+	var header wire.RequestHeader
+	if !l.said {
+		var asked wire.ConnectRequest
+		wire.Parse(frame, &asked)
+		l.in = protocol.AppendConnected(l.in, &asked, fakezk.ConnectResponse{
+			SessionID: max(asked.Session, 1), Timeout: int64(asked.Timeout), Password: asked.Password,
+		})
+	} else if wire.Parse(frame, &header); header.Op == wire.OpAuth || header.Op == wire.OpCloseSession {
+		l.in = wire.AppendFrame(l.in, &wire.ReplyHeader{Xid: header.Xid})
+	}
+	l.wake()
+}
+
+// finish ends a line that does not answer by itself: its dial, or its connection.
+func (l *line) finish() {
+	l.mu.Lock()
+	alone := l.alone
+	l.mu.Unlock()
+	if alone {
+		return
+	}
+	select {
+	case l.dialed <- errRefused:
+	default:
+	}
+	l.hangUp()
+}
+
+// dead tells whether the process is dead for the line.
+func (l *line) dead() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.alone && l.door.dead()
 }
 
 func (l *line) wake() {
@@ -203,7 +256,7 @@ var errPipe = errors.New("broken pipe")
 
 // Close implements [net.Conn].
 func (l *line) Close() error {
-	if l.door.dead() {
+	if l.dead() {
 		return l.door.stay()
 	}
 	l.closing.Do(func() {

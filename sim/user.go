@@ -101,7 +101,7 @@ func (u *User) ZKOption() func(*zk.Conn) { return u.process.door.option(u.Index)
 // [User.ZKOption]. The world cannot close such a connection.
 func (u *User) Dial(network, address string, timeout time.Duration) (net.Conn, error) {
 	u.process.door.unknown.Store(true)
-	return u.process.door.dialer(u.Index)(network, address, timeout)
+	return u.process.door.dialer(u.Index, false)(network, address, timeout)
 }
 
 // NewGUID returns 32 hexadecimal digits, the same in every run.

@@ -283,3 +283,50 @@ func TestRequestsAreAttributed(t *testing.T) {
 			a.right, a.nobodys, a.episodes, a.shared)
 	}
 }
+
+// cutOff is a lock of code that closes its connection when it is cut off, and opens another for the next operation.
+type cutOff struct {
+	servers workload.Servers
+	path    string
+	conn    *zk.Conn
+	lock    *zk.Lock
+}
+
+func newCutOff(s workload.Servers, path string) workload.Locker {
+	return &cutOff{servers: s, path: path}
+}
+
+func (c *cutOff) Lock(context.Context) error {
+	if c.conn == nil || c.conn.State() != zk.StateHasSession {
+		c.connect()
+	}
+	return c.lock.Lock()
+}
+
+func (c *cutOff) Unlock(context.Context) error { return c.lock.Unlock() }
+
+func (c *cutOff) connect() {
+	conn, events, err := zk.Connect(c.servers.Addresses, 4*time.Second, c.servers.Option, zk.WithLogInfo(false), zk.WithLogger(noLog{}))
+	if err != nil {
+		panic(err)
+	}
+	c.conn, c.lock = conn, zk.NewLock(conn, c.path, zk.WorldACL(zk.PermAll))
+	go func() {
+		for e := range events {
+			if e.State == zk.StateDisconnected {
+				conn.Close()
+			}
+		}
+	}()
+}
+
+// The end of a world closes the connections of code that is closing them itself at that moment, or does when it
+// notices the end.
+func TestCodeClosesWhenItIsCutOff(t *testing.T) {
+	bubbles.Many(t)
+	n := bubbles.Share(300)
+	r := run(t, workload.Of(workload.Lock, newCutOff), sim.Config{Episodes: n, Seed: 1, NoShrink: true})
+	if r.Episodes != n || r.Left > 0 {
+		t.Errorf("%s: %d episodes of %d, %d left at %s: %s", r.Verdict, r.Episodes, n, r.Left, r.LeftAt, r.Reason)
+	}
+}

@@ -427,16 +427,6 @@ func (c *wireClient) Heal() {
 	}
 }
 
-// finish ends the connection at the end of the episode.
-func (c *wireClient) finish() {
-	if l := c.line; l != nil && !c.accepted {
-		l.dialed <- errRefused
-	}
-	if l := c.drop(); l != nil {
-		l.hangUp()
-	}
-}
-
 // pending are the requests of all processes that wait for an answer.
 func (w *World) pending() (calls []*fakezk.Call) {
 	for _, p := range w.procs {
