@@ -55,8 +55,41 @@ type door struct {
 }
 
 // addresses are the servers' for who dials. Which server answers is the world's choice, whatever the address: the code
-// shuffles them anyway.
-var addresses = []string{"10.0.0.1:2181", "10.0.0.2:2181", "10.0.0.3:2181"}
+// shuffles them anyway. A label of more than 63 bytes fits into no query, so whoever looks a name up by himself is
+// refused by his own resolver, at once.
+var addresses = []string{"zk1" + beyond, "zk2" + beyond, "zk3" + beyond}
+
+const beyond = ".only-the-option-or-the-dialer-of-the-simulated-world-leads-to-this-server.invalid:2181"
+
+// literals are addresses for code that takes a dialer only, and looks names up before. No system makes a connection to
+// everybody.
+var literals = []string{"255.255.255.255:2181", "255.255.255.255:2182", "255.255.255.255:2183"}
+
+// hosts is a [zk.HostProvider] as go-zookeeper's own, but for looking names up.
+type hosts struct {
+	all      []string
+	at, last int
+}
+
+// Init implements [zk.HostProvider].
+func (h *hosts) Init(servers []string) error {
+	h.all, h.at, h.last = servers, -1, -1
+	return nil
+}
+
+// Len implements [zk.HostProvider].
+func (h *hosts) Len() int { return len(h.all) }
+
+// Next implements [zk.HostProvider].
+func (h *hosts) Next() (server string, retryStart bool) {
+	h.at = (h.at + 1) % len(h.all)
+	retryStart = h.at == h.last
+	h.last = max(h.last, 0)
+	return h.all[h.at], retryStart
+}
+
+// Connected implements [zk.HostProvider].
+func (h *hosts) Connected() { h.last = h.at }
 
 // openDoor gives a process that begins a way to the servers.
 func (w *World) openDoor(p *process) {
@@ -66,7 +99,7 @@ func (w *World) openDoor(p *process) {
 	if w.door != OverWire {
 		return
 	}
-	conn, events, err := zk.Connect(addresses, sessionTimeout*time.Millisecond,
+	conn, events, err := zk.Connect(addresses, sessionTimeout*time.Millisecond, zk.WithHostProvider(&hosts{}),
 		zk.WithDialer(p.door.dialer(-1, true)), zk.WithLogger(silence{}), zk.WithLogInfo(false))
 	if err != nil {
 		panic(fmt.Errorf("go-zookeeper does not connect to %v: %w", addresses, err))
@@ -117,6 +150,7 @@ func (d *door) option(user int) func(*zk.Conn) {
 		d.world.enter()
 		d.own = append(d.own, conn)
 		d.world.mu.Unlock()
+		zk.WithHostProvider(&hosts{})(conn)
 		zk.WithDialer(d.dialer(user, true))(conn)
 	}
 }

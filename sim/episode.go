@@ -56,12 +56,16 @@ type outcome struct {
 	cutShort string // why all of the run was not judged: then it is no pass, also where that is waived
 	outlive  bool   // goroutines may outlive the episode, see [World.outlived]
 	left     string // where goroutines have, "" if none
+	outside  string // see [World.outsider]
 }
 
 // runEpisode runs one episode in a bubble of its own. If the bubble freezes it never returns, which the watchdog
 // notices.
 func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	o := &outcome{}
+	if overWire(workload) {
+		prepareNet()
+	}
 	cfg.dog.enter(cfg.exact)
 	cfg.dog.start()
 	defer cfg.dog.crash.begin(cfg.number)()
@@ -70,7 +74,7 @@ func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	switch {
 	case leaked && o.outlive:
 		o.left = leftPlaces(o.bubble)
-	case leaked && len(o.Violations) == 0 && o.aborted == nil:
+	case leaked && len(o.Violations) == 0 && o.outside == "" && o.aborted == nil:
 		o.Violations = []Violation{{Property: "goroutine-leak", Message: describeLeak(o.bubble)}}
 	}
 	cfg.dog.stop() // what follows takes its time, and has limits of its own
@@ -172,14 +176,18 @@ func (w *World) run(workload Workload, o *outcome) {
 		w.expireDead()
 	}
 	o.record = w.complete()
-	o.Judgement = w.judge(everybody)
-	if w.livelock != nil {
+	if o.outside = w.outsider(); o.outside != "" {
+		o.Unknown = o.outside
+	} else {
+		o.Judgement = w.judge(everybody)
+	}
+	if w.livelock != nil && len(o.Violations) > 0 {
 		o.cutShort = o.Violations[0].Message
 	}
 	o.struck, o.choices, o.size = w.struck, w.source.choices(), w.size()
 	o.sensitivity = Sensitivity{Faults: o.faults, DuringOp: w.duringOp}
 	w.end(len(o.Violations) == 0)
-	if leftover := w.panicked; len(o.Violations) == 0 && len(leftover) > 0 {
+	if leftover := w.panicked; len(o.Violations) == 0 && o.outside == "" && len(leftover) > 0 {
 		o.Violations = leftover
 	}
 }

@@ -105,8 +105,8 @@ func foreign(function string) bool {
 	pkg, _, _ := strings.Cut(path.Base(function), ".")
 	dir := path.Dir(function)
 	if dir == "." { // the standard library's
-		return slices.Contains([]string{"runtime", "sync", "time", "context", "reflect", "testing", "io", "bufio", "created by"}, pkg)
+		return slices.Contains([]string{"runtime", "sync", "time", "context", "reflect", "testing", "io", "bufio", "net", "created by"}, pkg)
 	}
-	return strings.HasPrefix(dir, "internal/") || dir == "sync" || dir == "testing" ||
+	return dir == "internal" || strings.HasPrefix(dir, "internal/") || dir == "sync" || dir == "testing" ||
 		dir == "github.com/zktorture/zktorture" && (pkg == "sim" || pkg == "fakezk")
 }

@@ -366,6 +366,7 @@ func (c *campaign) record(index int, o *outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.part.record(index, o, c.cfg.Until)
+	c.part.Ended = least(c.part.Ended, o.outside)
 	c.bound()
 }
 

@@ -89,9 +89,14 @@ func (u *User) ZK() *zk.Conn {
 // ZKEvents is the channel of events that zk.Connect has returned beside [User.ZK]. It has one reader.
 func (u *User) ZKEvents() <-chan zk.Event { return u.process.door.events }
 
-// Servers are the addresses of the servers, as zk.Connect takes them. Which of the servers answers an address is the
-// world's choice.
+// Servers are the addresses of the servers, as zk.Connect takes them with [User.ZKOption]. Which of the servers answers an
+// address is the world's choice. They are names below .invalid that nobody can be asked for: without the option
+// zk.Connect fails at once.
 func (u *User) Servers() []string { return slices.Clone(addresses) }
+
+// Literals are such addresses for [User.Dial]: go-zookeeper looks names up before it dials, and these are none. Nothing
+// but the world answers them, either.
+func (u *User) Literals() []string { return slices.Clone(literals) }
 
 // ZKOption is an option of zk.Connect, [ByDialer]: the connection dials by the world, which closes it when the episode
 // is over.

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +20,7 @@ type watchdog struct {
 	seen  int64         // beats at the last call that saw a new one …
 	since time.Time     // … when that was …
 	spent time.Duration // … and how much processor time the process had had
+	look  time.Duration // after how long standing still it is looked whether somebody dials
 }
 
 // freezeAfter is how long a world may stand still before it counts as frozen. A step takes microseconds. So that a
@@ -36,13 +36,30 @@ func (d *watchdog) stop()  { d.busy.Store(false) }
 func (d *watchdog) frozen() bool {
 	now, spent := time.Now(), cputime.Spent()
 	if beats := d.beats.Load(); beats != d.seen || !d.busy.Load() || d.since.IsZero() {
-		d.seen, d.since, d.spent = beats, now, spent
+		d.seen, d.since, d.spent, d.look = beats, now, spent, dialAfter
 		return false
 	}
 	if now.Sub(d.since) <= freezeAfter {
 		return false
 	}
 	return spent-d.spent > freezeAfter || worldStands()
+}
+
+// dialAfter is how long a world stands still before it is looked for the first time whether its code waits for the
+// network: then after twice as long, and so on, as that takes long where there are many goroutines.
+const dialAfter = 250 * time.Millisecond
+
+// standstill says why the world stands still, "" if it does not.
+func (d *watchdog) standstill() (why string) {
+	frozen := d.frozen()
+	if stood := time.Since(d.since); d.busy.Load() && stood >= d.look {
+		d.look = 2 * stood
+		why = dialsForReal()
+	}
+	if frozen && why == "" {
+		why = describeFreeze()
+	}
+	return why
 }
 
 // watch waits until done is closed, and calls tick ten times a second. If a world stands still before, it calls halt
@@ -56,10 +73,12 @@ func watch(done <-chan struct{}, tick, halt func(), dogs ...*watchdog) (frozen s
 			return ""
 		case <-ticker.C:
 			tick()
-			if slices.ContainsFunc(dogs, (*watchdog).frozen) {
-				halt()
-				defer abandonFrozen(dogs)
-				return describeFreeze()
+			for _, dog := range dogs {
+				if why := dog.standstill(); why != "" {
+					halt()
+					abandonFrozen(dogs)
+					return why
+				}
 			}
 		}
 	}

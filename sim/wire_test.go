@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -196,7 +197,7 @@ func TestGoroutinesLeftOverWire(t *testing.T) {
 		t.Errorf("of a *zk.Conn: %s %+v", r.Verdict, r.Violations)
 	}
 	ofDialer := workload.Of(workload.Lock, func(s workload.Servers, path string) workload.Locker {
-		conn, _, err := zk.Connect(s.Addresses, 4*time.Second, zk.WithDialer(s.Dial),
+		conn, _, err := zk.Connect(s.Literals, 4*time.Second, zk.WithDialer(s.Dial),
 			zk.WithLogInfo(false), zk.WithLogger(noLog{}))
 		if err != nil {
 			panic(err)
@@ -328,5 +329,60 @@ func TestCodeClosesWhenItIsCutOff(t *testing.T) {
 	r := run(t, workload.Of(workload.Lock, newCutOff), sim.Config{Episodes: n, Seed: 1, NoShrink: true})
 	if r.Episodes != n || r.Left > 0 {
 		t.Errorf("%s: %d episodes of %d, %d left at %s: %s", r.Verdict, r.Episodes, n, r.Left, r.LeftAt, r.Reason)
+	}
+}
+
+// outsider connects without what the world gives.
+func outsider(addresses func(s workload.Servers) []string) *workload.Workload {
+	return workload.Of(workload.Lock, func(s workload.Servers, path string) workload.Locker {
+		conn, _, err := zk.Connect(addresses(s), 4*time.Second, zk.WithLogInfo(false), zk.WithLogger(noLog{}))
+		if err != nil {
+			panic(err)
+		}
+		return newZKLock(conn, path)
+	})
+}
+
+// Code that connects without the world's option gets nowhere, and is told at once what it lacks.
+func TestCodeConnectsWithoutTheOption(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	for name, addresses := range map[string]func(s workload.Servers) []string{
+		"the world's names": func(s workload.Servers) []string { return s.Addresses },
+		"numbers":           func(s workload.Servers) []string { return s.Literals },
+		"somebody listens":  func(workload.Servers) []string { return []string{silent.Addr().String()} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, outsider(addresses), sim.Config{Episodes: 300, Seed: 1, NoFaultsAtAll: true})
+			if r.Verdict != sim.VerdictUnknown || r.Episodes > 100 || !strings.Contains(r.Reason, "s.Option") {
+				t.Errorf("%s after %d episodes, %v: %s", r.Verdict, r.Episodes, r.Violations, r.Reason)
+			}
+			if name != "numbers" && !strings.Contains(r.Reason, "wire_test.go:") {
+				t.Errorf("the place in the code is missing in: %s", r.Reason)
+			}
+		})
+	}
+}
+
+// Nobody can be asked for the world's names: no resolver can put them into a query.
+func TestNamesOfTheWorldAreNobodys(t *testing.T) {
+	var names []string
+	w := workload.Of(workload.Lock, func(s workload.Servers, path string) workload.Locker {
+		names = s.Addresses
+		return newOwnLock(s, path)
+	})
+	run(t, w, sim.Config{Episodes: 1, Seed: 1, Workers: 1, NoFaultsAtAll: true})
+	for _, address := range names {
+		host, _, err := net.SplitHostPort(address)
+		unsendable := slices.ContainsFunc(strings.Split(host, "."), func(label string) bool { return len(label) > 63 })
+		if err != nil || !strings.HasSuffix(host, ".invalid") || !unsendable {
+			t.Errorf("%s is no name below .invalid with a label of more than 63 bytes", address)
+		}
+	}
+	if len(names) == 0 {
+		t.Error("there are none")
 	}
 }

@@ -15,13 +15,14 @@ import (
 //
 //	zk.Connect(s.Addresses, timeout, s.Option)
 //
-// or, where the code takes a dialer only, zk.Connect(s.Addresses, timeout, zk.WithDialer(s.Dial)). The world closes a
-// connection with the option at the end of the episode, if the code has not, so that its goroutines can end. One with
-// the dialer is the code's to close ([Closing]); goroutines that are left are not judged then, and a run that leaves
-// too many ends.
+// or, where the code takes a dialer only, zk.Connect(s.Literals, timeout, zk.WithDialer(s.Dial)): go-zookeeper looks up
+// names before it dials, and the Addresses are names that nobody knows. The world closes a connection with the option at
+// the end of the episode, if the code has not, so that its goroutines can end. One with the dialer is the code's to
+// close ([Closing]); goroutines that are left are not judged then, and a run that leaves too many ends.
 type Servers struct {
-	Addresses []string
+	Addresses []string // names, for Option
 	Option    func(*zk.Conn)
+	Literals  []string // numbers, for Dial
 	Dial      zk.Dialer
 }
 
@@ -141,7 +142,7 @@ type dialler struct {
 func (d dialler) reach(to any) bool {
 	s, can := to.(*Servers)
 	if can {
-		*s = Servers{d.user.Servers(), d.user.ZKOption(), d.user.Dial}
+		*s = Servers{d.user.Servers(), d.user.ZKOption(), d.user.Literals(), d.user.Dial}
 	}
 	return can
 }

@@ -40,7 +40,7 @@ func of[T any](
 		return workload.Of(kind, func(c *zk.Conn, path string) T { return r.New(c, path).(T) }, opts...)
 	}
 	return workload.Of(kind, func(s workload.Servers, path string) T {
-		c, _, err := samuel.Connect(s.Addresses, 10*time.Second, samuel.WithDialer(samuel.Dialer(s.Dial)),
+		c, _, err := samuel.Connect(s.Literals, 10*time.Second, samuel.WithDialer(samuel.Dialer(s.Dial)),
 			samuel.WithLogInfo(false), samuel.WithLogger(silence{}))
 		if err != nil {
 			panic(err) // it returns one for addresses only
