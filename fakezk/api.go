@@ -131,7 +131,7 @@ func (r *Request) watchLists() [5]*[]string {
 	return [...]*[]string{&r.DataWatches, &r.ExistWatches, &r.ChildWatches, &r.PersistentWatches, &r.RecursiveWatches}
 }
 
-// Response is the server's answer to one Request.
+// Response is the server's answer to one Request. Its data is the znode's, which nobody may write to.
 type Response struct {
 	Zxid     int64 // the last transaction that the answering replica had applied (its own, for a write)
 	Err      Code

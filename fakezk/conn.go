@@ -1,6 +1,7 @@
 package fakezk
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -149,7 +150,7 @@ func (c *Conn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, erro
 // Get returns the data of a znode.
 func (c *Conn) Get(path string) ([]byte, *zk.Stat, error) {
 	a, err := c.ask(&Request{Op: OpGetData, Path: path})
-	return a.response().Data, a.stat(err), err
+	return bytes.Clone(a.response().Data), a.stat(err), err // the server's stays its own
 }
 
 // GetW is Get and leaves a watch for a change of the data and for the deletion.
@@ -158,7 +159,7 @@ func (c *Conn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return a.reply.Data, &a.reply.Stat, a.watch, nil
+	return bytes.Clone(a.reply.Data), &a.reply.Stat, a.watch, nil
 }
 
 // Set replaces the data of a znode; version -1 matches any.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 	"pgregory.net/rapid"
@@ -191,7 +192,8 @@ func TestChildOrder(t *testing.T) {
 	}
 }
 
-// TestRepliesAreOwned: what a client does to its request or reply changes nothing at the server.
+// TestRepliesAreOwned: what a client does to its request or reply changes nothing at the server. The data of a raw
+// reply is the server's; that which a Conn returns is not.
 func TestRepliesAreOwned(t *testing.T) {
 	e := fakezk.New(fakezk.Config{})
 	c, _ := connect(t, e, 0, 10000)
@@ -200,11 +202,21 @@ func TestRepliesAreOwned(t *testing.T) {
 	do(e, c, &create)
 	before := dump(e, 0)
 	create.Data[0], acl[0].Perms = 'X', 0
-	do(e, c, &fakezk.Request{Op: fakezk.OpGetData, Path: "/a"}).Data[0] = 'X'
 	do(e, c, &fakezk.Request{Op: fakezk.OpGetACL, Path: "/a"}).ACL[0].Perms = 0
 	do(e, c, &fakezk.Request{Op: fakezk.OpGetChildren, Path: "/"}).Children[0] = "X"
 	if after := dump(e, 0); after != before {
 		t.Errorf("was\n%sis\n%s", before, after)
+	}
+	conn, _, _ := fakezk.NewLocal(fakezk.Config{}).Connect(time.Second)
+	conn.Create("/a", []byte("data"), 0, open)
+	for _, get := range []func() []byte{
+		func() []byte { data, _, _ := conn.Get("/a"); return data },
+		func() []byte { data, _, _, _ := conn.GetW("/a"); return data },
+	} {
+		clear(get())
+		if data := get(); string(data) != "data" {
+			t.Errorf("the data of a client's reply is the server's: %q", data)
+		}
 	}
 }
 

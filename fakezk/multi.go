@@ -97,6 +97,10 @@ func multiResult(op Op, path string) Result {
 	return Result{Op: op}
 }
 
+// answerMax bounds what a multiRead is answered with, in bytes. A longer answer would be no use to a client, and with a
+// request of some kilobytes a client could ask for gigabytes: the server hangs up.
+const answerMax = 64 << 20
+
 // multiRead answers each read on its own, from one moment. It leaves no watches. Writes are found out at the first one,
 // when the error's reply has a list already; reads and writes together before that.
 func (e *Ensemble) multiRead(c *connection, r *Request, reply *Response) {
@@ -107,7 +111,7 @@ func (e *Ensemble) multiRead(c *connection, r *Request, reply *Response) {
 		}
 		return
 	}
-	results := make([]Result, len(r.Ops))
+	results, length := make([]Result, len(r.Ops)), 0
 	for i := range r.Ops {
 		var one Response
 		unwatched := Request{Op: r.Ops[i].Op, Path: r.Ops[i].Path}
@@ -115,6 +119,10 @@ func (e *Ensemble) multiRead(c *connection, r *Request, reply *Response) {
 		results[i] = Result{Op: r.Ops[i].Op, Err: one.Err, Data: one.Data, Stat: one.Stat, Children: one.Children}
 		if one.Err != CodeOK {
 			results[i].Op = OpError
+		}
+		if length += results[i].length(); length > answerMax {
+			e.hangUp(c)
+			return
 		}
 	}
 	reply.Results = results

@@ -1,7 +1,6 @@
 package fakezk
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -76,7 +75,7 @@ func (e *Ensemble) get(c *connection, r *Request, reply *Response) {
 	}
 	switch r.Op {
 	case OpGetData:
-		reply.Data, reply.Stat = bytes.Clone(n.data), n.stat()
+		reply.Data, reply.Stat = n.data, n.stat()
 	case OpGetChildren:
 		reply.Children = e.namesOf(n)
 	case OpGetChildren2:

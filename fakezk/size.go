@@ -1,6 +1,10 @@
 package fakezk
 
-import "github.com/go-zookeeper/zk"
+import (
+	"unsafe"
+
+	"github.com/go-zookeeper/zk"
+)
 
 // bufferMax is the server's default of jute.maxbuffer, in bytes.
 const bufferMax = 0xfffff
@@ -39,6 +43,28 @@ func (r *Request) bodySize() int {
 		return 4 + len(r.Joining) + 4 + len(r.Leaving) + 4 + len(r.Members) + 8
 	}
 	return 0
+}
+
+// Length returns how many bytes a message brings with it, about as many as it is on the wire.
+func (m *Message) Length() int {
+	if m.Reply == nil {
+		return len(m.Path)
+	}
+	n := len(m.Reply.Path) + len(m.Reply.Data) + namesLength(m.Reply.Children) + aclSize(m.Reply.ACL)
+	for i := range m.Reply.Results {
+		n += m.Reply.Results[i].length()
+	}
+	return n
+}
+
+func (x *Result) length() int { return len(x.Path) + len(x.Data) + namesLength(x.Children) }
+
+// namesLength counts also what a name takes in memory, which is more than on the wire.
+func namesLength(names []string) (n int) {
+	for _, name := range names {
+		n += int(unsafe.Sizeof(name)) + len(name)
+	}
+	return n
 }
 
 func aclSize(acl []zk.ACL) int {

@@ -132,8 +132,16 @@ func (e *Ensemble) First(id ConnID) (Message, bool) {
 	if e.Pending(id) == 0 {
 		return Message{}, false
 	}
-	c := e.connections[id]
-	return c.queue[c.head], true
+	return e.Waiting(id)[0], true
+}
+
+// Waiting are the messages that wait on a connection, the oldest first. They are valid until the ensemble changes.
+func (e *Ensemble) Waiting(id ConnID) []Message {
+	c := e.connection(id)
+	if c == nil {
+		return nil
+	}
+	return c.queue[c.head:]
 }
 
 // Next takes the oldest message from a connection.

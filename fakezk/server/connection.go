@@ -39,10 +39,15 @@ type connection struct {
 	watch   *strike.Strike // at the next event
 	deaf    bool           // what the client sends is lost
 
+	// of the messages that are held back, those that are counted in unread
+	heldCount, heldBytes int
+
 	mu      sync.Mutex
-	out     []byte // encoded, and not yet written
-	writing bool   // a goroutine writes
-	closing bool   // after what is in out
+	full    [][]byte // encoded, and not yet written
+	out     []byte   // as full, and behind it
+	unread  int      // bytes of full and out, of what is being written, and of what is held back
+	writing bool     // a goroutine writes
+	closing bool     // after what is in out
 }
 
 // pending is a request without a reply.
@@ -54,7 +59,8 @@ type pending struct {
 const (
 	readBuffer      = 4 << 10
 	flushAt         = 64 << 10               // bytes of replies that are written though more requests have arrived
-	outMax          = 64 << 20               // bytes that a client may leave unread before it is cut off
+	unreadMax       = 64 << 20               // bytes that a client may leave unread before it is cut off
+	allUnreadMax    = 128 << 20              // bytes that all clients together may leave unread
 	argumentTimeout = 100 * time.Millisecond // for what follows a four-letter word
 
 	closeTimeout = 2 * time.Second // for what is still to be written to a connection that the server closes
@@ -62,15 +68,15 @@ const (
 
 // serve reads a connection until its end.
 func (c *connection) serve() {
+	c.net.SetReadDeadline(time.Now().Add(c.server.cfg.Greeting))
 	first, err := c.in.Peek(wordBytes)
 	if err != nil {
 		return
 	}
 	if word, ok := words[string(first)]; ok {
 		if argument, err := c.argument(word.argument); err == nil {
-			answer := c.server.say(word, c, argument)
-			c.net.SetWriteDeadline(time.Now().Add(closeTimeout))
-			io.WriteString(c.net, answer)
+			c.server.say(word, c, argument)
+			c.finish()
 		}
 		return
 	}
@@ -98,6 +104,7 @@ func (c *connection) connect() bool {
 	if err != nil {
 		return false
 	}
+	c.net.SetReadDeadline(time.Time{})
 	var asked wire.ConnectRequest
 	if _, err := wire.Parse(frame, &asked); err != nil {
 		return false
@@ -135,7 +142,7 @@ func (c *connection) loop() {
 		if !c.server.handle(c, asked, &r, malformed != nil) {
 			return
 		}
-		if !c.another() || c.pending() > flushAt {
+		if !c.another() || c.many() {
 			c.flush()
 		}
 	}
@@ -156,37 +163,73 @@ func (c *connection) another() bool {
 	return int64(c.in.Buffered()-wordBytes) >= int64(binary.BigEndian.Uint32(length))
 }
 
-func (c *connection) pending() int {
+// many tells whether there is much to be written.
+func (c *connection) many() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.out)
+	return len(c.full) > 0
 }
 
 // take encodes what the ensemble has for the connection. Server.mu is held.
 func (c *connection) take() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.count(-c.heldBytes)
+	c.heldCount, c.heldBytes = 0, 0
 	for {
 		m, ok := c.server.servers.Next(c.id)
+		before := len(c.out)
 		switch {
 		case !ok:
-			if len(c.out) > outMax {
-				c.end()
-			}
 			return
 		case m.Closed:
 			c.end()
 			return
 		case m.Reply != nil:
-			before := len(c.out)
 			c.out = protocol.AppendReply(c.out, c.sent[0].Asked, m.Reply)
 			c.replied(c.sent[0], m.Reply.Zxid, len(c.out)-before-frameHeader)
 			c.sent = slices.Delete(c.sent, 0, 1)
 		default:
 			c.out = protocol.AppendEvent(c.out, &m)
 		}
+		c.count(len(c.out) - before)
+		if len(c.out) >= flushAt {
+			c.full, c.out = append(c.full, c.out), nil
+		}
 		c.said()
 	}
+}
+
+// holdBack counts the messages that wait in the ensemble as unread. Server.mu is held.
+func (c *connection) holdBack() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waiting := c.server.servers.Waiting(c.id)
+	for ; c.heldCount < len(waiting); c.heldCount++ {
+		n := waiting[c.heldCount].Length()
+		c.heldBytes += n
+		c.count(n)
+	}
+}
+
+// count adds to what is unread. mu is held.
+func (c *connection) count(bytes int) {
+	bytes = max(bytes, -c.unread)
+	c.unread += bytes
+	c.server.unread.Add(int64(bytes))
+}
+
+// left is how many bytes the client has left unread.
+func (c *connection) left() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unread
+}
+
+// discard forgets what has not been written. mu is held.
+func (c *connection) discard() {
+	c.full, c.out = nil, nil
+	c.count(-c.unread)
 }
 
 // end lets the connection be closed after what is to be written. mu is held.
@@ -216,14 +259,21 @@ func (c *connection) flush() {
 	}
 	c.writing = true
 	var spare []byte
-	for len(c.out) > 0 {
-		out := c.out
-		c.out = spare
+	for len(c.full)+len(c.out) > 0 {
+		next := c.out
+		if len(c.full) > 0 {
+			next = c.full[0]
+			c.full = slices.Delete(c.full, 0, 1)
+		} else {
+			c.out = spare
+		}
 		c.mu.Unlock()
-		_, err := c.net.Write(out)
+		_, err := c.net.Write(next)
 		c.mu.Lock()
-		if spare = out[:0]; err != nil {
-			c.closing, c.out = true, nil
+		c.count(-len(next))
+		if spare = next[:0]; err != nil {
+			c.closing = true
+			c.discard()
 		}
 	}
 	if c.out == nil && cap(spare) <= flushAt {

@@ -102,6 +102,9 @@ func (s *Server) hangUp(c *connection) {
 		t.SetLinger(0)
 	}
 	c.net.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.discard()
 }
 
 // Lag makes a member lag behind the leader, or ends the lag. Its clients' reads and watches use its own state. The

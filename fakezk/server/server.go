@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -26,6 +28,10 @@ type Config struct {
 	// Data is a folder that keeps znodes and sessions for the next server; "": none. Every answered write survives
 	// SIGKILL.
 	Data string
+
+	// Greeting is how long a client may take until it has a session; then its connection is closed. 0: 10 s, as in
+	// ZooKeeper (zookeeper.nio.sessionlessCnxnTimeout).
+	Greeting time.Duration
 
 	Faults *Faults      // that strike by themselves; nil: none
 	Log    *slog.Logger // errors of clients; nil: discarded
@@ -48,6 +54,7 @@ type Server struct {
 	chance   *chance         // nil: no fault strikes by itself
 	failure  error           // why the server has ended by itself
 	ahead    time.Duration   // what Advance has added to the clock
+	unread   atomic.Int64    // bytes that all clients have left unread
 
 	running sync.WaitGroup
 	ctx     context.Context // ends with Close
@@ -81,6 +88,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.servers = fakezk.New(s.cfg.Ensemble)
 	s.cfg.Ensemble = s.servers.Config() // with its defaults
+	s.cfg.Greeting = cmp.Or(s.cfg.Greeting, sessionless*time.Millisecond)
 	s.servers.OnQueued = func(id fakezk.ConnID) { s.queued = append(s.queued, id) }
 	var err error
 	if s.chance, err = newChance(cfg.Faults, s.cfg.Ensemble.Replicas); err != nil {
@@ -149,15 +157,49 @@ func (s *Server) deliver(except *connection) {
 	s.strikeEvents()
 	for _, id := range s.queued {
 		c := s.clients[id]
-		if c == nil || c.held || c.member.resume != nil || s.servers.Pending(id) == 0 {
+		switch {
+		case c == nil || s.servers.Pending(id) == 0:
 			continue
+		case c.held || c.member.resume != nil:
+			c.holdBack()
+		default:
+			c.take()
+			if c != except {
+				s.running.Go(c.flush)
+			}
 		}
-		c.take()
-		if c != except {
-			s.running.Go(c.flush)
-		}
+		s.bound(c)
 	}
 	s.queued = s.queued[:0]
+}
+
+// bound cuts a connection off that has left too much unread, and of all, if they have left too much together, those
+// that have left most. mu is held.
+func (s *Server) bound(c *connection) {
+	if c.left() > unreadMax {
+		s.cutOff(c)
+	}
+	for s.unread.Load() > allUnreadMax {
+		worst := c
+		for _, m := range s.members {
+			for other := range m.open {
+				if other.left() > worst.left() {
+					worst = other
+				}
+			}
+		}
+		if worst.left() == 0 {
+			return
+		}
+		s.cutOff(worst)
+	}
+}
+
+// cutOff cuts a connection off whose client does not read. mu is held.
+func (s *Server) cutOff(c *connection) {
+	s.cfg.Log.Warn("a client is cut off because it does not read what it is sent",
+		"client", c.net.RemoteAddr(), "session", sessionName(c.session), "unread", c.left())
+	s.hangUp(c)
 }
 
 // fail ends the server: a write that cannot be kept must not be answered. mu is held.
@@ -289,6 +331,9 @@ func (s *Server) leave(c *connection) {
 		delete(c.member.hosts, host)
 	}
 	s.drop(c)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.discard()
 }
 
 // drop takes a connection from the ensemble. mu is held.
@@ -326,9 +371,7 @@ func (s *Server) attach(c *connection, asked *wire.ConnectRequest) (answer []byt
 	c.heard()
 	c.said()
 	c.last.note(protocol.Asked{Op: opNewSession}, s.servers.ZxidOf(c.member.index))
-	c.mu.Lock()
-	c.out = append(c.out, answer...)
-	c.mu.Unlock()
+	s.write(c, answer)
 	return nil, true
 }
 
@@ -358,6 +401,15 @@ func (s *Server) handle(c *connection, asked protocol.Asked, r *fakezk.Request, 
 	}
 	s.deliver(c)
 	return struck == ""
+}
+
+// write adds bytes to what is to be written to a connection. mu is held.
+func (s *Server) write(c *connection, bytes []byte) {
+	c.mu.Lock()
+	c.out = append(c.out, bytes...)
+	c.count(len(bytes))
+	c.mu.Unlock()
+	s.bound(c)
 }
 
 // awake locks mu when a member does not hang, or the server has ended.

@@ -75,8 +75,8 @@ const traceMaskDefault = 306
 // notServing is what ZooKeeper says instead of an answer while it has no quorum.
 const notServing = "This ZooKeeper instance is not currently serving requests"
 
-// say returns a member's answer to a four-letter word. It waits while the member hangs.
-func (s *Server) say(w word, by *connection, argument []byte) string {
+// say answers a four-letter word. It waits while the member hangs.
+func (s *Server) say(w word, by *connection, argument []byte) {
 	s.awake(by.member)
 	defer s.mu.Unlock()
 	by.heard()
@@ -85,7 +85,7 @@ func (s *Server) say(w word, by *connection, argument []byte) string {
 		answer = w.answer(s, by, argument)
 	}
 	by.said()
-	return answer
+	s.write(by, []byte(answer))
 }
 
 // serves tells whether members serve some clients. mu is held.
