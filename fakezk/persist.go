@@ -183,7 +183,8 @@ func (n *node) save(out *json.Encoder) error {
 // Load makes the ensemble, which has to be as New returned it, what Save has written. All replicas have it. Call
 // RegainQuorum after it and the last Replay: that gives the sessions their whole timeouts.
 func (e *Ensemble) Load(now int64, r io.Reader) error {
-	in := json.NewDecoder(bufio.NewReader(r))
+	in := json.NewDecoder(r)
+	in.DisallowUnknownFields()
 	var state savedState
 	if err := in.Decode(&state); err != nil {
 		return fmt.Errorf("%w: %w", ErrLog, err)

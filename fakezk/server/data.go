@@ -17,7 +17,7 @@ import (
 // The files of [Config.Data].
 const (
 	lockFile     = "lock"           // held while a server uses the folder
-	snapshotFile = "snapshot.jsonl" // what fakezk.Ensemble.Save has written
+	snapshotFile = "snapshot.jsonl" // what fakezk.Ensemble.Save has written, with checksums
 	logFile      = "log.jsonl"      // a line for each transaction since then
 )
 
@@ -28,7 +28,7 @@ const logMax = 64 << 20
 // files, also after SIGKILL. Files are not synced: they do not outlive the machine's power.
 //
 // Invariant: snapshot and log together are what the ensemble has. A snapshot is whole or not there; the last line of
-// the log may have been cut off, and was not answered then.
+// the log may have been cut off, and was not answered then. A record that is damaged is refused.
 type data struct {
 	dir          string
 	lock         io.Closer
@@ -50,13 +50,15 @@ func openData(dir string, e *fakezk.Ensemble, now int64) (*data, error) {
 		return nil, err
 	}
 	d := &data{dir: dir, lock: lock}
-	d.encoder = json.NewEncoder(&d.pending)
-	if err := errors.Join(d.load(e, now), d.replay(e)); err != nil {
-		lock.Close()
-		return nil, err
+	d.encoder = json.NewEncoder(&summing{to: &d.pending})
+	if err = d.load(e, now); err == nil {
+		err = d.replay(e)
 	}
-	e.RegainQuorum(now)
-	if err := d.snapshot(e); err != nil {
+	if err == nil {
+		e.RegainQuorum(now)
+		err = d.snapshot(e)
+	}
+	if err != nil {
 		lock.Close()
 		return nil, err
 	}
@@ -75,8 +77,9 @@ func (d *data) load(e *fakezk.Ensemble, now int64) error {
 		return err
 	}
 	defer file.Close()
-	if err := e.Load(now, file); err != nil {
-		return fmt.Errorf("%s: %w", file.Name(), err)
+	in := newRecords(file)
+	if err := e.Load(now, in); err != nil {
+		return fmt.Errorf("%s, line %d: %w", file.Name(), in.number, err)
 	}
 	return nil
 }
@@ -94,21 +97,20 @@ func (d *data) replay(e *fakezk.Ensemble) error {
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 		return errors.Join(err, fmt.Errorf("%s is not an ordinary file", file.Name()))
 	}
-	lines := bufio.NewReader(file)
-	for number := 1; ; number++ {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
+	for in := newRecords(file); ; {
+		record, err := in.next()
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil
 		}
 		var t fakezk.Transaction
 		if err == nil {
-			err = json.Unmarshal(line, &t)
+			err = decode(record, &t)
 		}
 		if err == nil && t.Zxid > e.Zxid() {
 			err = e.Replay(t)
 		}
 		if err != nil {
-			return fmt.Errorf("%s, line %d: %w", file.Name(), number, err)
+			return fmt.Errorf("%s, line %d: %w", file.Name(), in.number, err)
 		}
 	}
 }
@@ -138,7 +140,8 @@ func writeFile(name string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(write(file), file.Close())
+	out := bufio.NewWriter(file)
+	return errors.Join(write(&summing{to: out}), out.Flush(), file.Close())
 }
 
 // flush writes the transactions since the last one.

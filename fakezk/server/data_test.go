@@ -1,8 +1,11 @@
 package server_test
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -93,7 +96,7 @@ func TestDataIsRefused(t *testing.T) {
 	for _, test := range []struct{ file, text, says string }{
 		{"log.jsonl", "no JSON\n", "log.jsonl, line 1: "},
 		{"log.jsonl", `{"zxid":1}` + "\n" + `{"zxid":7}` + "\n", "log.jsonl, line 2: fakezk: it does not fit"},
-		{"snapshot.jsonl", `{"nodes":1}`, "snapshot.jsonl: fakezk: it does not fit: znode 1"},
+		{"snapshot.jsonl", `{"nodes":1}` + "\n", "snapshot.jsonl, line 1: fakezk: it does not fit: znode 1"},
 	} {
 		bad := t.TempDir()
 		if err := os.WriteFile(filepath.Join(bad, test.file), []byte(test.text), 0o644); err != nil {
@@ -149,5 +152,74 @@ func TestDataEndsAtTheFailure(t *testing.T) {
 	s.Close()
 	if again := tree(fakezktest.Start(t, server.Config{Data: dir})); !slices.Contains(again, "/kept ") {
 		t.Errorf("%q", again)
+	}
+}
+
+// keep runs a server on a folder until it has taken some writes.
+func keep(t *testing.T, dir string) {
+	t.Helper()
+	s, err := server.New(server.Config{Data: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Inspect(func(e *fakezk.Ensemble) {
+		for _, path := range []string{"/a", "/b", "/a/c"} {
+			e.Admin(1, &fakezk.Request{Op: fakezk.OpCreate, Path: path, Data: []byte("data of " + path), ACL: open})
+		}
+	})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A bit that has flipped in a record is found, wherever it is, and the server says in which line.
+func TestFlippedBits(t *testing.T) {
+	dir := t.TempDir()
+	keep(t, dir)
+	keep(t, dir) // now there is something in the snapshot, too
+	for _, name := range []string{"snapshot.jsonl", "log.jsonl"} {
+		whole, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := copied(t, dir)
+		for bit := 0; bit < 8*len(whole); bit += 29 {
+			flipped := slices.Clone(whole)
+			flipped[bit/8] ^= 1 << (bit % 8)
+			if bit/8 == len(whole)-1 && name == "log.jsonl" {
+				break // the end of the last line: see TestDataOutlivesTheServer
+			}
+			if err := os.WriteFile(filepath.Join(at, name), flipped, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			line := 1 + bytes.Count(whole[:bit/8], []byte("\n"))
+			_, err := server.New(server.Config{Data: at})
+			if want := fmt.Sprintf("%s, line %d: ", name, line); err == nil || !strings.Contains(err.Error(), want) {
+				t.Fatalf("bit %d of %s: %v, want %q", bit, name, err, want)
+			}
+		}
+	}
+}
+
+// A folder of a server that kept no checksums is read.
+func TestDataWithoutChecksums(t *testing.T) {
+	dir := t.TempDir()
+	keep(t, dir)
+	sum := regexp.MustCompile(`,"crc32c":"[0-9a-f]{8}"`)
+	old := copied(t, dir)
+	for _, name := range []string{"snapshot.jsonl", "log.jsonl"} {
+		whole, err := os.ReadFile(filepath.Join(dir, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(old, name), sum.ReplaceAll(whole, nil), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := bytes.Count(whole, []byte("\n")); len(sum.FindAll(whole, -1)) != lines {
+			t.Errorf("%s has not a checksum in each of its %d lines:\n%s", name, lines, whole)
+		}
+	}
+	if d := cmp.Diff(tree(fakezktest.Start(t, server.Config{Data: dir})), tree(fakezktest.Start(t, server.Config{Data: old}))); d != "" {
+		t.Errorf("-with +without: %s", d)
 	}
 }
