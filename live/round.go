@@ -39,7 +39,6 @@ type Round struct {
 	faults        []Fault    // that are to strike its clients
 	remains       []liveNode // the tree when an endless wait was found
 	broken        int
-	expiriesSeen  int
 	lasting       sync.WaitGroup // what faults do meanwhile
 	healed        chan struct{}  // closed when all faults have ended
 	health        sync.Once
@@ -76,7 +75,7 @@ func (l *Round) Prepare() error {
 	l.cancels, l.cancelable = map[*sim.Op]context.CancelFunc{}, map[*sim.Op]bool{}
 	l.alone, l.idle, l.healed = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	l.asleep, l.serverStrikes, l.crashes = map[int]chan struct{}{}, l.run.nemesis.count(), map[int][]int64{}
-	l.broken, l.expiriesSeen = lostBy(l.sessions), l.expiriesNow()
+	l.broken = lostBy(l.sessions)
 	l.active = workload.Slot(l.Users(), len(l.Users()), 0)
 	l.began = time.Now()
 	return nil
@@ -477,8 +476,8 @@ func (l *Round) leftover(v *workload.View) []sim.Violation {
 	if err := readBelow(admin, l.object, tree); err != nil {
 		return nil
 	}
-	notes := map[int64]int{} // by session
-	tidied := l.expiriesNow() == l.expiriesSeen && !v.Left.Values
+	notes, own := map[int64]int{}, map[string]int{} // by session, and by directory
+	callers := callersOf(v.Ops)
 	for _, path := range slices.Sorted(maps.Keys(tree)) {
 		stat := tree[path].Stat
 		switch owner := stat.EphemeralOwner; {
@@ -489,12 +488,29 @@ func (l *Round) leftover(v *workload.View) []sim.Violation {
 			return []sim.Violation{sim.Violation{Property: "orphan"}.Saying(
 				"%s of session %v, which is alive, is left after everybody has finished",
 				sim.Path(path), sim.SessionID(owner))}
-		case stat.Cversion == 0 && tidied && path != l.path && l.oneTime(path):
-			return []sim.Violation{sim.Violation{Property: "leak"}.Saying(
-				"%s is left after everybody has finished", sim.Path(path))}
+		case !v.Faulty() && !v.Left.Values && l.oneTime(path):
+			dir := path[:strings.LastIndexByte(path, '/')]
+			if own[dir]++; own[dir] > callers {
+				return []sim.Violation{sim.Violation{Property: "leak"}.Saying(
+					"%s is left after everybody has finished, with %d others", sim.Path(path), callers)}
+			}
 		}
 	}
 	return nil
+}
+
+// callersOf counts the users that have called each operation. If they have left more znodes of one call's own in one
+// directory, some calls of one operation by one user have left several.
+func callersOf(ops []*sim.Op) int {
+	type caller struct {
+		client, user int
+		name         string
+	}
+	all := map[caller]bool{}
+	for _, op := range ops {
+		all[caller{op.Client, op.User, op.Name}] = true
+	}
+	return len(all)
 }
 
 // notesOf is how many notes a session's client may keep.
@@ -515,14 +531,6 @@ func (l *Round) oneTime(path string) bool {
 
 // oneTimeName matches sequence numbers, and 128 bits as recipes and libraries print them.
 var oneTimeName = regexp.MustCompile(`(\d{10}|-\d{9,10})$|[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
-
-// expiriesNow is how many ends of sessions clients have been told of by now.
-func (l *Round) expiriesNow() (told int) {
-	for _, s := range l.allSessions() {
-		told += s.ExpiriesSeen()
-	}
-	return told
-}
 
 // alive tells whether a session is a client's present one.
 func (l *Round) alive(session int64) bool {

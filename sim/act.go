@@ -179,7 +179,6 @@ func (w *World) carryOut(p *process, c client) *fakezk.Call {
 	w.nobodys = w.nobodys || c.Sent().User < 0 && !reads(c.Sent().Request.Op)
 	call := c.Arrive(w.now())
 	w.actor = 0
-	w.use(&call.Request)
 	w.asks(p, func() string { return requestName(call.Request.Op) + " " + requestPath(&call.Request) })
 	w.startCounters()
 	w.witness.request(w, p, call)
@@ -194,21 +193,6 @@ func reads(op fakezk.Op) bool {
 		return true
 	}
 	return false
-}
-
-// use notes that a znode was asked for, other than to make it.
-func (w *World) use(r *fakezk.Request) {
-	switch r.Op {
-	case fakezk.OpCreate, fakezk.OpCreate2, fakezk.OpCreateContainer, fakezk.OpCreateTTL:
-	case fakezk.OpMulti:
-		for i := range r.Ops {
-			w.use(&r.Ops[i])
-		}
-	default:
-		if w.unused[r.Path] {
-			w.unused[r.Path] = false
-		}
-	}
 }
 
 func (w *World) deliver(p *process, c client) {

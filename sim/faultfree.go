@@ -31,3 +31,8 @@ func (w *World) FaultFree(from, to int64) time.Duration {
 	}
 	return max(0, time.Duration(end-begin)*time.Millisecond)
 }
+
+// Undisturbed tells whether no fault was in effect from a stamp on, as far as is known.
+func (w *World) Undisturbed(from int64) bool {
+	return w.Struck() == 0 || len(w.ticks) > 0 && w.ticks[0].step < StepOf(from)
+}

@@ -102,9 +102,6 @@ func (w *World) committed(c fakezk.Change) {
 	}
 	if c.Op == fakezk.OpCreate {
 		w.parents[c.Path[:max(strings.LastIndexByte(c.Path, '/'), 1)]] = true
-		if c.Owner == 0 {
-			w.unused[c.Path] = true
-		}
 	}
 	w.changes = append(w.changes, Change{c, w.step, w.actor})
 }

@@ -9,7 +9,6 @@ type memory struct {
 	ticks   []tick
 	deaths  map[int64]int   // the steps at which sessions ended
 	parents map[string]bool // znodes that have had children
-	unused  map[string]bool // persistent znodes that have been made, and nothing else
 
 	submitted, submittedBefore []*fakezk.Call // guarded by World.mu, as are …
 	notes, notesBefore         []note         // … operations that have begun or ended …
@@ -23,14 +22,13 @@ type memory struct {
 }
 
 func newMemory() *memory {
-	return &memory{deaths: map[int64]int{}, parents: map[string]bool{}, unused: map[string]bool{}}
+	return &memory{deaths: map[int64]int{}, parents: map[string]bool{}}
 }
 
 // forget makes the memory as new.
 func (m *memory) forget() {
 	clear(m.deaths)
 	clear(m.parents)
-	clear(m.unused)
 	m.changes, m.herd, m.ticks = m.changes[:0], m.herd[:0], m.ticks[:0]
 	m.submitted, m.notes, m.ended = m.submitted[:0], m.notes[:0], m.ended[:0]
 }

@@ -211,7 +211,7 @@ func (w *World) stateHash() uint64 {
 		d.Ints(int64(call.user.Client), int64(call.user.Index))
 		d.Text(call.what)
 	}
-	d.Ints(int64(w.unusedHash()), int64(w.herdHash()))
+	d.Int(int64(w.herdHash()))
 	for _, p := range w.procs {
 		w.addProcess(&d, p, v)
 	}
@@ -234,15 +234,6 @@ func (w *World) addProcess(d *digest.Sum, p *process, v fakezk.View) {
 			d.Bool(u.op.ctx.isLate())
 		}
 	}
-}
-
-func (w *World) unusedHash() (sum uint64) {
-	for path, unused := range w.unused {
-		if unused {
-			sum += digest.Mix(hashString(path))
-		}
-	}
-	return sum
 }
 
 func (w *World) herdHash() (sum uint64) {

@@ -39,7 +39,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"trace unkept record hash":               "scratch: for people",
 	})
 	classed.Check(t, reflect.TypeFor[memory](), map[string]string{
-		"changes deaths parents": "follows: the history", "unused herd": classed.Hashed, "ticks": "scratch: of the liveness phase",
+		"changes deaths parents": "follows: the history", "herd": classed.Hashed, "ticks": "scratch: of the liveness phase",
 		"submitted submittedBefore notes notesBefore ended endedBefore": "scratch: empty when a choice is due",
 		"actions targets empty pinging watchers":                        "scratch: memory",
 	})

@@ -117,12 +117,6 @@ func (w *World) IncarnationEnd(client, incarnation int) (stamp int64, ended bool
 	return StampOf(crashes[incarnation]), true
 }
 
-// HadChildren tells whether a znode has ever been a parent.
-func (w *World) HadChildren(path string) bool { return w.parents[path] }
-
-// Unused tells whether a persistent znode was made, and never asked for otherwise.
-func (w *World) Unused(path string) bool { return w.unused[path] && !w.parents[path] }
-
 // identities bounds how many identities a user is assumed to have.
 const identities = 100
 

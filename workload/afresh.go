@@ -23,6 +23,7 @@ type freshness struct {
 	mu      sync.Mutex
 	found   []sim.Violation
 	unknown bool // it is not known when faults are over
+	renewed bool // a user has made another object
 }
 
 // drawFreshness draws whether users do something afresh.
@@ -50,7 +51,7 @@ func (c *Script[T]) afresh(u User, use func() *sim.Op, renew func()) {
 			return
 		}
 		if failed = append(failed, op); c.terms.expects(op.Err) {
-			renew()
+			f.renew(renew)
 		}
 	}
 	f.blame(failed)
@@ -65,6 +66,14 @@ func (f *freshness) faultsOver(u User) bool {
 	return known
 }
 
+// renew notes that a user makes another object, which does not know what the one before has left.
+func (f *freshness) renew(renew func()) {
+	f.mu.Lock()
+	f.renewed = true
+	f.mu.Unlock()
+	renew()
+}
+
 // blame notes that a user has failed again and again.
 func (f *freshness) blame(failed []*sim.Op) {
 	f.mu.Lock()
@@ -76,7 +85,7 @@ func (f *freshness) blame(failed []*sim.Op) {
 }
 
 // unusable adds what users have found.
-func (j *Judgement) unusable(f *freshness) {
+func (j *Judgement) unusable(v *View, f *freshness) {
 	if f == nil {
 		return
 	}
@@ -84,6 +93,7 @@ func (j *Judgement) unusable(f *freshness) {
 	defer f.mu.Unlock()
 	j.Judges("unusable", !f.unknown)
 	j.Add(f.found...)
+	v.Left.Values = f.renewed
 }
 
 // taking is the fresh operation of a user who takes something and gives it back.

@@ -41,7 +41,7 @@ var gateKind = Kind{
 			Text:  "a wait at an open barrier returns",
 			Also:  []string{"lost-wakeup"},
 		},
-		usable, noLeaks,
+		usable, tidy, noLeaks,
 	},
 	Recipes: []Entry{
 		barrierEntry(Ours, "recipes.Barrier: is shut and opened, exactly once for each call",

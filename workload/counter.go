@@ -46,7 +46,7 @@ var counterKind = Kind{
 		},
 		{Names: []string{"undeclared"}, Text: "an addition that fails has not taken effect, unless its error says that it may have"},
 		{Names: []string{"progress"}, Text: "every call returns"},
-		usable, noLeaks,
+		usable, tidy, noLeaks,
 	},
 	Recipes: []Entry{
 		counterEntry(Ours, "recipes.Counter: a lost reply does not count twice",

@@ -48,7 +48,7 @@ var doubleBarrierKind = Kind{
 			Text:  "a round begins when enough members wait, and ends when all have left or died",
 			Also:  []string{"lost-wakeup", "orphan"},
 		},
-		noLeaks,
+		tidy, noLeaks,
 	},
 	Recipes: []Entry{
 		doubleBarrierEntry(Ours, 2,

@@ -47,7 +47,7 @@ var electionKind = Kind{
 			Text:  "once faults are healed every candidate is elected",
 			Also:  []string{"lost-wakeup", "self-block", "orphan"},
 		},
-		busy, truthful, usable, noLeaks,
+		busy, truthful, usable, tidy, noLeaks,
 	},
 	Recipes: []Entry{
 		electionEntry(Ours, "recipes.Candidate: fair, with tokens, told of loss",

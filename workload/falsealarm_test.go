@@ -3,7 +3,6 @@ package workload_test
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -248,13 +247,8 @@ func (d dirty) Lock(ctx context.Context) error {
 // A lock that litters is found to, wherever it does: it need not be told where.
 func TestLitterAnywhere(t *testing.T) {
 	ways := map[string]func(c recipes.Conn, dir string){
-		"fixed":    func(c recipes.Conn, dir string) { c.Create(dir+"/litter", nil, 0, world) },
 		"sequence": func(c recipes.Conn, dir string) { c.Create(dir+"/litter-", []byte("x"), zk.FlagSequence, world) },
-		"session": func(c recipes.Conn, dir string) {
-			id := c.(interface{ SessionID() int64 }).SessionID()
-			c.Create(fmt.Sprintf("%s/litter-%d", dir, id), []byte("x"), 0, world)
-		},
-		"guid": func(c recipes.Conn, dir string) { c.Create(dir+"/"+recipes.NewGUID(c), []byte("x"), 0, world) },
+		"guid":     func(c recipes.Conn, dir string) { c.Create(dir+"/"+recipes.NewGUID(c), []byte("x"), 0, world) },
 	}
 	for name, litter := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -267,6 +261,67 @@ func TestLitterAnywhere(t *testing.T) {
 		accuses(t, littering(place, func(c recipes.Conn, dir string) {
 			c.Create(dir+"-held-", nil, zk.FlagEphemeralSequential, world)
 		}), sim.NoFaults, "orphan", place+"-held-")
+	}
+}
+
+// housed is a lock whose objects have a directory each, for as long as they like.
+type housed struct {
+	workload.Locker
+	conn recipes.Conn
+	dir  string
+	made bool
+}
+
+func newHoused(c recipes.Conn, path string) workload.Locker {
+	return &housed{Locker: recipes.NewLock(c, path+"/queue"), conn: c, dir: path + "/" + recipes.NewGUID(c)}
+}
+
+func (h *housed) Lock(ctx context.Context) error {
+	if !h.made { // one that has given up meanwhile leaves it as empty as one that has used it
+		for _, dir := range []string{parentOf(h.dir), h.dir} {
+			if _, err := h.conn.Create(dir, nil, 0, world); err != nil && err != zk.ErrNodeExists {
+				return err
+			}
+		}
+		h.made = true
+	}
+	return h.Locker.Lock(ctx)
+}
+
+func (h *housed) Unlock(ctx context.Context) error {
+	h.conn.Create(h.dir+"/used", nil, 0, world)
+	h.conn.Delete(h.dir+"/used", -1)
+	return h.Locker.Unlock(ctx)
+}
+
+// swept is a lock whose comers leave a znode each, which the next comer removes.
+type swept struct {
+	workload.Locker
+	conn recipes.Conn
+	path string
+}
+
+func newSwept(c recipes.Conn, path string) workload.Locker {
+	return swept{recipes.NewLock(c, path+"/queue"), c, path}
+}
+
+func (s swept) Lock(ctx context.Context) error {
+	s.conn.Create(s.path, nil, 0, world)
+	names, _, _ := s.conn.Children(s.path)
+	for _, name := range names {
+		if strings.HasPrefix(name, "comer-") {
+			s.conn.Delete(s.path+"/"+name, -1)
+		}
+	}
+	s.conn.Create(s.path+"/comer-", nil, zk.FlagSequence, world)
+	return s.Locker.Lock(ctx)
+}
+
+// What a process keeps, and what the next comer removes, is no leak.
+func TestOneOfItsOwnIsNoLeak(t *testing.T) {
+	for _, new := range []func(recipes.Conn, string) workload.Locker{newHoused, newSwept} {
+		accusesNot(t, workload.Lock(new, workload.Existing()), sim.NoFaults)
+		accusesNot(t, workload.Lock(new, workload.Existing()), sim.AllFaults)
 	}
 }
 

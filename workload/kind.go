@@ -30,10 +30,16 @@ type Promise struct {
 	Also  []string // further properties that break it
 }
 
-// noLeaks is promised of every kind.
+// tidy and noLeaks are promised of every kind.
+var tidy = Promise{
+	Names: []string{"leak"},
+	Text: "after a call that no fault disturbed, calls of its operation by its user have left at most one persistent znode " +
+		"in a directory with a sequence number, the session or a random identity in its name",
+}
+
 var noLeaks = Promise{
-	Title: "no leaks", Names: []string{"leak", "watch-leak", "goroutine-leak"},
-	Text: "no znode, watch or goroutine is left",
+	Title: "no leaks", Names: []string{"watch-leak", "goroutine-leak"},
+	Text: "no watch or goroutine is left",
 }
 
 // Name is what the promise is called; a text by itself has none.

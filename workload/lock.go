@@ -25,9 +25,11 @@ package workload
 //   - progress: once faults are healed every client gets the lock. What keeps a waiter from it is named: lost-wakeup
 //     (it is first, and nothing will wake it), self-block (it waits for a znode that it made itself), orphan (it
 //     waits for a znode whose operation is over), deadlock (all wait for each other).
-//   - no leaks: afterwards no ephemeral znode of a finished operation is left (orphan), no persistent one that was made
-//     for it alone or has no use (leak), wherever in the tree; no watch on a znode that will not come (watch-leak), no
-//     goroutine (goroutine-leak).
+//   - no leaks: afterwards no ephemeral znode of a finished operation is left (orphan), wherever in the tree; no watch
+//     on a znode that will not come (watch-leak), no goroutine (goroutine-leak).
+//   - leak: after a call that no fault disturbed, calls of its operation by its user have left at most one persistent
+//     znode in a directory with a sequence number, the session or a random identity in its name. So each user may keep
+//     a directory, and any number of znodes may wait for the next comer to remove them.
 //   - unexpected-error: no error without a reason.
 //   - idle: while no fault is in effect, the lock is not free for 45 s while a client waits for it.
 //   - false-lost: a user is not told that its hold is lost while its session lives, its znode is there and nothing
@@ -72,7 +74,7 @@ var lockKind = Kind{
 			Text:  "once faults are healed every waiter gets the lock",
 			Also:  []string{"lost-wakeup", "self-block", "orphan", "deadlock"},
 		},
-		busy, truthful, usable, noLeaks,
+		busy, truthful, usable, tidy, noLeaks,
 	},
 	Recipes: []Entry{
 		lockEntry(Ours, "recipes.Lock: fair, with tokens, survives lost replies",

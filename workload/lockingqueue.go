@@ -62,7 +62,7 @@ var lockingQueueKind = Kind{
 		{Names: []string{"order", "false-empty"}, Text: "no call passes over an item that was free during the whole call"},
 		{Names: []string{"belief"}, Text: "a client that has been told that its session is gone stops acting as the holder"},
 		{Names: []string{"progress"}, Text: "a claim returns when there is something to claim"},
-		busy, truthful, usable, noLeaks,
+		busy, truthful, usable, tidy, noLeaks,
 	},
 	Recipes: []Entry{
 		lockingQueueEntry(Ours, "recipes.LockingQueue: at least once, with tokens that make it once",

@@ -45,7 +45,7 @@ var membershipKind = Kind{
 		{Names: []string{"lost-wakeup", "unchanged"}, Text: "a wait for a change ends after a change, and only after one"},
 		{Names: []string{"belief"}, Text: "a client that has been told that its session is gone stops acting as a member"},
 		{Names: []string{"progress"}, Text: "every call returns"},
-		usable, noLeaks,
+		usable, tidy, noLeaks,
 	},
 	Recipes: []Entry{
 		entry("membership", Ours,

@@ -35,7 +35,7 @@ var priorityQueueKind = Kind{
 		},
 		noneLost,
 		{Names: []string{"progress"}, Text: "a take returns when there is something to take"},
-		usable, noLeaks,
+		usable, tidy, noLeaks,
 	},
 	Recipes: []Entry{
 		priorityQueueEntry(Ours, "recipes.PriorityQueue: lowest number first, FIFO among equals",

@@ -51,7 +51,7 @@ var queueKind = Kind{
 		},
 		noneLost,
 		{Names: []string{"progress"}, Text: "a take returns when there is something to take"},
-		usable, noLeaks,
+		usable, tidy, noLeaks,
 	},
 	Recipes: []Entry{
 		queueEntry(Ours, "recipes.Queue: FIFO, says when an outcome is unknown",

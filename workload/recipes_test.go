@@ -140,21 +140,6 @@ func TestWatchLeftBehind(t *testing.T) {
 	wantBroken(t, w, sim.NoFaults, "watch-leak", "/t/never")
 }
 
-// litter leaves a persistent znode behind.
-type litter struct{ untidy }
-
-func (l litter) Lock(ctx context.Context) error {
-	l.conn.Create("/t/lock/litter", nil, 0, world)
-	return l.silent.Lock(ctx)
-}
-
-func TestZnodeLeftBehind(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
-		return litter{untidy{newSilent(c, path).(silent), c}}
-	})
-	wantBroken(t, w, sim.NoFaults, "leak", "/t/lock/litter")
-}
-
 // rereader reads what it has written. A server refuses a client that has seen more than the server
 // has, so within a session reads do not go back (ZooKeeperServer: "Refusing session request").
 type rereader struct {

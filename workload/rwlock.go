@@ -56,7 +56,7 @@ var rwLockKind = Kind{
 			Text:  "once faults are healed every waiter gets the lock",
 			Also:  []string{"lost-wakeup", "self-block", "orphan", "deadlock"},
 		},
-		busy, truthful, usable, noLeaks,
+		busy, truthful, usable, tidy, noLeaks,
 	},
 	Recipes: []Entry{
 		rwLockEntry(Ours, "recipes.RWLock: fair, with tokens, downgrade and revocation",

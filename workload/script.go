@@ -105,7 +105,7 @@ func (c *Script[T]) Over(recipe any) {
 func (c *Script[T]) Judging(v *View) Judgement {
 	v.terms = &c.terms
 	j := Judgement{terms: &c.terms}
-	j.unusable(c.fresh)
+	j.unusable(v, c.fresh)
 	return j
 }
 

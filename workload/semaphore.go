@@ -45,7 +45,7 @@ var semaphoreKind = Kind{
 			Text:  "once faults are healed every waiter gets a permit",
 			Also:  []string{"lost-wakeup", "self-block", "orphan", "deadlock"},
 		},
-		busy, truthful, usable, noLeaks,
+		busy, truthful, usable, tidy, noLeaks,
 	},
 	Recipes: []Entry{
 		semaphoreEntry(Ours, Permits, "recipes.Semaphore of 2 permits: fair, with tokens"),

@@ -146,14 +146,14 @@ func (w simWorld) LeftBehind(of []*sim.Op, allowed Leftovers) []sim.Violation {
 	return append(w.leftNodes(of, allowed), w.leftWatches()...)
 }
 
-// leftNodes finds ephemerals that a finished operation of a living session left behind, and
-// persistent znodes that are litter.
+// leftNodes finds ephemerals that a finished operation of a living session left behind, and leaks.
 func (w simWorld) leftNodes(of []*sim.Op, allowed Leftovers) (found []sim.Violation) {
 	all := w.commits(of)
 	if !slices.ContainsFunc(all.all, func(c sim.Change) bool { return w.stays(c) && !allowed.Errand(c.Path) }) {
 		return nil
 	}
 	notes := map[int64]int{} // by session
+	var own []leftover
 	w.Servers().Walk("/", func(path string, n fakezk.NodeInfo) {
 		made, maker := all.creation(path)
 		if maker == nil || len(found) > 0 || allowed.Errand(path) {
@@ -164,11 +164,47 @@ func (w simWorld) leftNodes(of []*sim.Op, allowed Leftovers) (found []sim.Violat
 			notes[made.Owner]++
 		case made.Owner != 0:
 			found = append(found, w.orphaned(path, maker, n.Stat.EphemeralOwner))
-		case len(n.Children) == 0 && !allowed.Values && path != allowed.Path && w.litter(made, maker):
-			found = append(found, w.leaked(path, maker))
+		case !allowed.Values && (made.Sequential || w.Identified(path[strings.LastIndexByte(path, '/')+1:])):
+			own = append(own, leftover{path, maker})
 		}
 	})
+	if len(found) == 0 {
+		found = w.leaks(of, own)
+	}
 	return found
+}
+
+// leftover is a persistent znode of one call's own, as its name says, that is still there.
+type leftover struct {
+	path  string
+	maker *sim.Op
+}
+
+// leaks finds two leftovers of calls of one operation by one user, in one directory, that such a call has left there
+// that no fault disturbed: the later of the two or another one. So there may be one for each user for as long as it
+// likes, such as a directory; and any number for the next comer to remove.
+func (w simWorld) leaks(ops []*sim.Op, own []leftover) []sim.Violation {
+	for i, x := range own {
+		for _, y := range own[:i] {
+			if x.maker == y.maker || !alike(x.maker, y.maker) || parentOf(x.path) != parentOf(y.path) {
+				continue
+			}
+			since := max(x.maker.Call, y.maker.Call)
+			if slices.ContainsFunc(ops, func(op *sim.Op) bool {
+				return alike(op, x.maker) && op.Outcome == sim.OK && op.Call >= since && w.Undisturbed(op.Call)
+			}) {
+				return []sim.Violation{sim.Violation{Property: "leak", Ops: []*sim.Op{y.maker, x.maker}}.Saying(
+					"%s, made by %s, and %s, made by %s, were left behind",
+					sim.Path(y.path), w.call(y.maker), sim.Path(x.path), w.call(x.maker))}
+			}
+		}
+	}
+	return nil
+}
+
+// alike tells whether two calls are of one operation, by one user in one session.
+func alike(a, b *sim.Op) bool {
+	return a.Name == b.Name && clientID(a) == clientID(b) && a.SessionAt == b.SessionAt
 }
 
 func (w simWorld) orphaned(path string, maker *sim.Op, owner int64) sim.Violation {
@@ -177,36 +213,9 @@ func (w simWorld) orphaned(path string, maker *sim.Op, owner int64) sim.Violatio
 		sim.Path(path), w.call(maker), w.Owner(owner))
 }
 
-func (w simWorld) leaked(path string, maker *sim.Op) sim.Violation {
-	return sim.Violation{Property: "leak", Ops: []*sim.Op{maker}}.Saying(
-		"znode %s, made by %s, was left behind", sim.Path(path), w.call(maker))
-}
-
 // stays tells whether a change is the creation of a znode that is still there.
 func (w simWorld) stays(c sim.Change) bool {
 	return c.Op == fakezk.OpCreate && c.By != 0 && w.Servers().Czxid(c.Path) == c.Zxid
-}
-
-// litter tells whether a persistent znode without children can only be what an operation that is over has left: its
-// name says that it is that operation's alone, or it has no use. What a recipe makes once for all, its
-// directories, numbers and flags, is no litter, and what a process has left that died cannot be tidied up by it.
-func (w simWorld) litter(made sim.Change, maker *sim.Op) bool {
-	name := made.Path[strings.LastIndexByte(made.Path, '/')+1:]
-	switch {
-	case maker.Return == 0 || w.HadChildren(made.Path):
-		return false
-	case made.Sequential || w.Identified(name):
-		return true
-	}
-	return maker.Outcome == sim.OK && len(made.Data) == 0 && w.Unused(made.Path) && !w.besideOthers(made)
-}
-
-// besideOthers tells whether a znode stands beside directories that were used: a recipe with several need not use all.
-func (w simWorld) besideOthers(made sim.Change) bool {
-	return slices.ContainsFunc(w.World.Changes(), func(c sim.Change) bool {
-		other := c.Op == fakezk.OpCreate && c.Path != made.Path
-		return other && parentOf(c.Path) == parentOf(made.Path) && w.HadChildren(c.Path)
-	})
 }
 
 // leftWatches finds watches that wait for the creation of a znode that will not be created again.

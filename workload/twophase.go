@@ -46,7 +46,7 @@ var twoPhaseKind = Kind{
 			Text:  "a call for the outcome returns once all votes are cast or one is to abort",
 			Also:  []string{"lost-wakeup"},
 		},
-		noLeaks,
+		tidy, noLeaks,
 	},
 	Recipes: []Entry{
 		twoPhaseEntry(Ours, "recipes.TwoPhase: two-phase commit that anybody can end",

@@ -61,7 +61,7 @@ type World interface {
 // Leftovers is what a recipe may leave behind.
 type Leftovers struct {
 	Path   string // the object's own znode
-	Values bool   // any persistent znode may be the object itself
+	Values bool   // persistent znodes may be what the object is made of, or an earlier one was
 	// Notes says that users keep ephemeral znodes as long as their session lives: one for each user, and one for each
 	// operation that has failed, as what may not be there cannot be tidied up.
 	Notes bool
