@@ -2,6 +2,7 @@ package worker
 
 import (
 	"path"
+	"slices"
 	"sync"
 
 	"github.com/zktorture/zktorture/linearizability"
@@ -14,22 +15,23 @@ import (
 type episode struct {
 	workload.Episode
 	path string // the object's
-	bare bool   // the recipe makes its znode
 
 	mu        sync.Mutex
 	sessions  map[int64]int64 // by number of an operation: the session in which it took place
 	simulated bool            // there was a client that is in no process
 }
 
-func (k kind) episode(e workload.Episode, path string) workload.Episode {
-	return &episode{Episode: e, path: path, bare: k.bare, sessions: map[int64]int64{}}
+func remoteEpisode(e workload.Episode, path string) workload.Episode {
+	return &episode{Episode: e, path: path, sessions: map[int64]int64{}}
 }
 
-func (e *episode) Parents() []string {
-	if e.bare {
-		return []string{path.Dir(e.path)}
-	}
-	return e.Episode.Parents()
+// Parents are the episode's without the object, which the recipe makes as its library does. One that go-zookeeper has
+// made without data has the data null, which other libraries never write, and kazoo's counter and semaphore cannot read.
+func (e *episode) Parents() []string { return without(e.path, e.Episode.Parents()) }
+
+func without(object string, parents []string) []string {
+	others := slices.DeleteFunc(parents, func(p string) bool { return p == object })
+	return append([]string{path.Dir(object)}, others...)
 }
 
 func (e *episode) Run(u workload.User) {

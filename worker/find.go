@@ -59,7 +59,7 @@ func InProcesses(w *workload.Workload) (*workload.Workload, error) {
 
 // reached is the same workload for remote clients.
 func (k kind) reached(w *workload.Workload, recipe string) (*workload.Workload, bool) {
-	reached, can := w.With(recipe, k.recipe, k.episode)
+	reached, can := w.With(recipe, k.recipe, remoteEpisode)
 	return reached, can && k.name != ""
 }
 

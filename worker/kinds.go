@@ -15,7 +15,7 @@ var kinds = []kind{
 	{name: "semaphore", ends: between(newRemoteSemaphore, semaphoreOperations)},
 	{name: "queue", ends: between(newRemoteQueue, queueOperations)},
 	{name: "election", ends: between(newRemoteCandidate, electionOperations)},
-	{name: "counter", ends: between(newRemoteCounter, counterOperations), bare: true},
+	{name: "counter", ends: between(newRemoteCounter, counterOperations)},
 	{name: "barrier", ends: between(newRemoteBarrier, barrierOperations)},
 }
 
@@ -23,10 +23,6 @@ type kind struct {
 	name string
 	ends
 	all bool // every recipe of the project's may be in other processes, not only the default
-
-	// bare says that the recipe makes the object's znode itself. One that go-zookeeper has made without data has the
-	// data null, which other libraries never write, and kazoo's counter cannot read.
-	bare bool
 }
 
 // ends are the runner's end and the worker's: what stands for a recipe in another process, and what that process does

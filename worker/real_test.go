@@ -175,7 +175,7 @@ func TestForeignRecipes(t *testing.T) {
 		command func(*testing.T) string
 		kinds   map[string]string // and an operation of each
 	}{
-		"kazoo":   {kazoo, map[string]string{"lock": "acquire", "queue": "offer", "counter": "add"}},
+		"kazoo":   {kazoo, map[string]string{"lock": "acquire", "semaphore": "acquire", "queue": "offer", "counter": "add"}},
 		"curator": {curator, map[string]string{"lock": "acquire", "queue": "offer"}},
 	} {
 		t.Run(name, func(t *testing.T) {

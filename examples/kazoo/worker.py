@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Kazoo's Lock, Queue and Counter as a worker of zktorture (docs/workers.md has the protocol).
+"""Kazoo's Lock, Semaphore, Queue and Counter as a worker of zktorture (docs/workers.md has the protocol).
 
     torture run lock --backend ensemble --recipe 'exec:/usr/bin/python3 examples/kazoo/worker.py'
 
@@ -34,9 +34,13 @@ class LockUser:
 
     can = ["try"]
 
-    def __init__(self, client, path):
-        self.lock = client.Lock(path)
+    def __init__(self, client, path, assignment):
+        self.lock = self.of(client, path, assignment)
         self.operations = {"acquire": self.acquire, "try": self.try_lock, "release": self.release}
+
+    @staticmethod
+    def of(client, path, _):
+        return client.Lock(path)
 
     def acquire(self, _):
         if not self.lock.acquire():
@@ -53,12 +57,20 @@ class LockUser:
         self.lock.cancel()
 
 
+class SemaphoreUser(LockUser):
+    """kazoo.recipe.lock.Semaphore for one user, which is used like the Lock."""
+
+    @staticmethod
+    def of(client, path, assignment):
+        return client.Semaphore(path, max_leases=assignment["permits"])
+
+
 class QueueUser:
     """kazoo.recipe.queue.Queue for one user. Items are bytes there and texts in the protocol."""
 
     can = []
 
-    def __init__(self, client, path):
+    def __init__(self, client, path, _):
         self.queue = client.Queue(path)
         self.operations = {"offer": self.offer, "poll": self.poll}
 
@@ -78,7 +90,7 @@ class CounterUser:
 
     can = []
 
-    def __init__(self, client, path):
+    def __init__(self, client, path, _):
         self.counter = client.Counter(path, default=0)
         self.operations = {"add": self.add, "get": self.get}
 
@@ -93,7 +105,7 @@ class CounterUser:
         pass  # nothing waits
 
 
-KINDS = {"lock": LockUser, "queue": QueueUser, "counter": CounterUser}
+KINDS = {"lock": LockUser, "semaphore": SemaphoreUser, "queue": QueueUser, "counter": CounterUser}
 
 
 class Worker:
@@ -124,7 +136,7 @@ class Worker:
             return self.refuse("the runner has version %s of the protocol" % assignment["zktorture"])
         if assignment["kind"] not in KINDS:
             return self.refuse("there is no %s here: there are %s" % (assignment["kind"], ", ".join(KINDS)))
-        self.make = KINDS[assignment["kind"]]
+        self.assignment, self.make = assignment, KINDS[assignment["kind"]]
         self.client = KazooClient(
             hosts=assignment["servers"],
             timeout=assignment["session_timeout_ms"] / 1000,
@@ -156,7 +168,7 @@ class Worker:
             if user is not None:
                 user.cancel()
         elif command["op"] == "object":
-            self.users[command["user"]] = self.make(self.client, command["arg"])
+            self.users[command["user"]] = self.make(self.client, command["arg"], self.assignment)
             self.write(id=command["id"], outcome="ok", session=self.session())
         else:
             user = self.users[command["user"]]
