@@ -47,6 +47,7 @@ type Round struct {
 
 	mu         sync.Mutex
 	ops        []*sim.Op
+	held       []held
 	cancels    map[*sim.Op]context.CancelFunc
 	cancelable map[*sim.Op]bool
 	crashes    map[int][]int64 // by client: when its processes have crashed, one after the other

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/zktorture/zktorture/recipes"
@@ -35,6 +36,7 @@ func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *sim.O
 	u.endIfCrashed()
 	op := &sim.Op{Name: name, Arg: arg, Client: u.clientN, User: u.indexN, Incarnation: u.incarnation, Call: l.run.stamp()}
 	op.Number, op.SessionAt = op.Call, u.session.Conn.SessionID()
+	l.look(op.Call)
 	l.ops = append(l.ops, op)
 	l.cancels[op], l.cancelable[op] = cancel, cancelable
 	return ctx, op
@@ -46,6 +48,16 @@ func (u *User) Note(op *sim.Op, about any) {
 	op.Data = about
 }
 
+// Lasts has the round look at lost whenever an operation begins or ends: while it is open, the hold surely lasts.
+func (u *User) Lasts(op *sim.Op, lost <-chan struct{}) {
+	u.round.mu.Lock()
+	defer u.round.mu.Unlock()
+	u.round.held = append(u.round.held, held{op: op, lost: lost})
+	u.round.look(u.round.run.stamp())
+}
+
+func (u *User) Now() int64 { return u.round.run.stamp() }
+
 func (u *User) End(op *sim.Op, outcome sim.Outcome, result string, err error) {
 	l := u.round
 	now := l.run.stamp()
@@ -56,6 +68,30 @@ func (u *User) End(op *sim.Op, outcome sim.Outcome, result string, err error) {
 	delete(l.cancels, op)
 	op.Return, op.Outcome, op.Result, op.Err = now, outcome, result, err
 	op.SessionAt, op.ExpiriesSeen = u.session.Conn.SessionID(), u.session.ExpiriesSeen()
+	l.look(now)
+}
+
+// held is what a user got by an operation, and by what it is told that it is over.
+type held struct {
+	op   *sim.Op
+	lost <-chan struct{}
+	open int64 // the last stamp at which it had surely not been told
+}
+
+// look notes what is over, at a stamp that was taken before. The round is locked.
+func (l *Round) look(at int64) {
+	l.held = slices.DeleteFunc(l.held, func(h held) bool {
+		select {
+		case <-h.lost:
+			h.op.Told = max(h.open, h.op.Call)
+			return true
+		default:
+			return false
+		}
+	})
+	for i := range l.held {
+		l.held[i].open = max(l.held[i].open, at)
+	}
 }
 
 // endIfCrashed ends the goroutine if the user's process has crashed. The round is locked.

@@ -14,6 +14,7 @@ func (w *World) idle(limit time.Duration) bool {
 	w.step++ // what happens while the world sleeps is no part of the step before, whosever that was
 	for w.elapsed-begin < limit.Milliseconds() {
 		kicked := w.sleep(w.undisturbed(limit.Milliseconds() - (w.elapsed - begin)))
+		w.noteLost()
 		if kicked || len(w.changes) > before || w.moved() || w.servers.Deposed() != deposed {
 			w.fold(uint64(w.elapsed))
 			passed := time.Duration(w.elapsed-begin) * time.Millisecond

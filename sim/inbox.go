@@ -38,6 +38,7 @@ func (w *World) intake() {
 		w.takeHanded()
 		w.endContexts()
 	}
+	w.noteLost()
 }
 
 func (w *World) takeCalls() {
@@ -73,6 +74,7 @@ func (w *World) accept(call *fakezk.Call) {
 		call.Tag = op.Number
 	}
 	w.noteSent(call)
+	w.noteAsked(p, call)
 	call.Client().Accept(call)
 }
 

@@ -62,6 +62,7 @@ const (
 	keptChange
 	keptDeath
 	keptDeafness
+	keptTold
 )
 
 // keep lets a world keep what a search needs.
@@ -127,6 +128,15 @@ func (w *World) keepChange(c fakezk.Change) {
 	m.history.Text(c.Path)
 	m.history.Bytes(c.Data)
 	m.history.Bool(c.Sequential)
+}
+
+// keepTold keeps what is known of what an operation got.
+func (w *World) keepTold(op *Op) {
+	if m := w.kept; m != nil {
+		m.history.Ints(keptTold, m.name(op.Number))
+		m.history.Bool(op.Told != 0)
+		m.history.Bool(op.SelfEnded)
+	}
 }
 
 // keepOutside keeps what a user has done outside of ZooKeeper.

@@ -33,6 +33,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"handed handedBefore doors": wire, "endRandom bubble": "constant",
 		"outside panicked struck nobodys random": classed.Hashed,
 		"ops":                                    "follows: the history",
+		"lasting":                                "follows: the history, and what its process was told",
 		"opsRoom aimAt":                          "scratch: memory",
 		"duringOp":                               "scratch: of statistics, which are no verdict",
 		"actor":                                  "scratch: of one request",
@@ -53,10 +54,10 @@ func TestFieldsAreClassed(t *testing.T) {
 	classed.Check(t, reflect.TypeFor[User](), map[string]string{
 		"Client Index world process conn": "constant", "Incarnation": "follows: its process's",
 		"told toldAt": "follows: what its process was told; when is compared with the present step only", "op done resting stalledLong": classed.Hashed, "dead": "follows: crashed", "guids": "follows: what it was told",
-		"stamped stamps": "scratch: of one step", "spare": "scratch: memory",
+		"stamped stamps sent": "scratch: of one step", "spare": "scratch: memory",
 	})
 	classed.Check(t, reflect.TypeFor[Op](), map[string]string{
-		"Name Arg Outcome Result Err Client User Incarnation SessionAt ExpiriesSeen Cancelled": classed.Hashed + " in the history",
+		"Name Arg Outcome Result Err Client User Incarnation SessionAt ExpiriesSeen Cancelled Told SelfEnded": classed.Hashed + " in the history",
 		"Call Return Number":  "scratch: judges compare them only, and their order is the history's",
 		"Data":                "follows: what its user was told",
 		"user ctx cancelable": "constant: of what is called, in the order of calls",

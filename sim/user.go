@@ -33,6 +33,8 @@ type User struct {
 	stamped int          // step of the last stamp …
 	stamps  int          // … and how many there were in it
 
+	sent int // step in which its last request was sent
+
 	stalledLong bool // if it is stalled: until nothing else can happen in its process
 
 	told   int // how many sessions were gone when it was last told that one is …
@@ -52,6 +54,12 @@ type Op struct {
 	SessionAt    int64 // the session that the client believed to have when the operation returned
 	ExpiriesSeen int   // how many of the client's sessions were gone by then
 	Data         any   // the workload's
+
+	// What is known of what the operation got, see [Op.LastsUntil]. Told is the last stamp at which its user had surely
+	// not been told that it is over, 0 if it never was. SelfEnded says that the recipe itself seems to end it: it did
+	// something in the step in which it told its user, or had a znode deleted while no operation was under way.
+	Told      int64
+	SelfEnded bool
 
 	Number int64 // identifies the operation within its episode
 
@@ -244,6 +252,20 @@ func (op *Op) End(outcome Outcome, result string, err error) {
 	w.ended = append(w.ended, op)
 	w.notes = append(w.notes, note{op.Return, op, true})
 	w.wake()
+}
+
+// LastsUntil says that what the operation got is over when lost is closed; nil, that its user is not told in this way.
+func (op *Op) LastsUntil(lost <-chan struct{}) {
+	w := op.user.world
+	w.enter()
+	defer w.mu.Unlock()
+	w.lasting = append(w.lasting, lasting{op, lost})
+}
+
+// Now returns the stamp at which the present step began.
+func (u *User) Now() int64 {
+	u.world.fence.Load()
+	return StampOf(u.world.step)
 }
 
 // Do reaches a resource that clients share outside ZooKeeper: do runs, alone, when the world lets it.

@@ -208,6 +208,7 @@ func (c *wireClient) accept(h handed) {
 		call.Tag = op.Number
 	}
 	c.world.noteSent(&call.Call)
+	c.world.noteAsked(c.process, &call.Call)
 	c.world.cfg.places.noteWire(&call.Call, c.world.pending())
 	c.sent = append(c.sent, call)
 }

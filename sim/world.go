@@ -65,6 +65,7 @@ type World struct {
 	outside      []*outsideCall
 	ops          []*Op
 	opsRoom      []opAndContext
+	lasting      []lasting
 	panicked     []Violation
 	kick         chan struct{} // tells the loop, when it sleeps, that there is something …
 	asleep       atomic.Bool   // … and whether it does

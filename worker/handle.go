@@ -53,9 +53,12 @@ func (h *handle) giveBack(ctx context.Context, op string) error {
 // Token is 0 if the recipe has none.
 func (h *handle) Token() int64 { return h.token }
 
+// GoesBySession tells whether the recipe cannot tell if it is the owner.
+func (h *handle) GoesBySession() bool { return !h.conn.remote.Can("owner") }
+
 // IsOwner asks the recipe, if it can tell. A user of one that cannot looks after its session itself.
 func (h *handle) IsOwner() bool {
-	if !h.conn.remote.Can("owner") {
+	if h.GoesBySession() {
 		return h.conn.remote.ExpiriesSeen() == h.expiriesSeen
 	}
 	// A user asks between its operations, and waits as long as the process sleeps.

@@ -60,4 +60,10 @@ type (
 		Loser loser
 		Owner owner
 	}
+
+	// holder tells also by which token it was got.
+	holder struct {
+		Tokens tokener
+		believer
+	}
 )

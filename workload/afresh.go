@@ -97,11 +97,11 @@ func (j *Judgement) unusable(v *View, f *freshness) {
 }
 
 // taking is the fresh operation of a user who takes something and gives it back.
-func taking(u User, tokens tokener, take string, begin func(context.Context) error, release string,
+func taking(u User, recipe holder, take string, begin func(context.Context) error, release string,
 	end func(context.Context) error) *sim.Op {
-	h, op := tryTake(u, tokens, take, method{wait: begin})
+	h, op := tryTake(u, recipe, take, method{wait: begin})
 	if h != nil {
-		giveBack(u, release, end, false)
+		giveBack(u, recipe.believer, h, release, end, false)
 	}
 	return op
 }

@@ -16,6 +16,7 @@ type informed struct {
 
 func (u informed) ExpiriesSeen() int     { return u.times }
 func (u informed) SawExpiryBefore() bool { return u.earlier }
+func (u informed) Now() int64            { return 1 }
 
 // owning, disowned and losing are recipes that say whether they still hold.
 type owning struct{ Locker }

@@ -36,6 +36,12 @@ func (v *View) deliveries() (all deliveries) {
 			d.dones = append(d.dones, op)
 		}
 	}
+	for i, op := range v.Ops {
+		if _, ok := op.Data.(*hold); ok && claiming.takes(op) && op.Outcome == sim.OK && v.vague(op) {
+			d := of(op.Result)
+			d.claims = append(d.claims, interval{op: op, release: claiming.released(v.Ops[i+1:], op), start: op.Call, end: op.Call})
+		}
+	}
 	for _, hold := range v.holds(claiming) {
 		d := of(hold.op.Result)
 		d.claims = append(d.claims, hold)

@@ -155,7 +155,7 @@ func takePart(u User, barrier Rendezvous, turn roundTurn) {
 	for range turn.work {
 		u.Do("work", func() string { return "inside" })
 	}
-	giveBack(u, "leave", barrier.Leave, turn.cancelLeave)
+	giveBackOf(u, "leave", "", nil, barrier.Leave, turn.cancelLeave)
 }
 
 func (e *roundsEpisode) Judge(v *View) Judgement {

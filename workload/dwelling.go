@@ -123,11 +123,11 @@ func (h *household) nest() {
 	if h.inner == nil {
 		h.inner = &secondObject{path: h.path + innerEnding, quit: func() {}}
 		made := h.second(h.inner.fence(h.user.Conn()), h.inner.path)
-		h.inner.recipe, h.inner.tokens, h.inner.take, h.inner.give = made.recipe, made.tokens, made.take, made.give
+		h.inner.recipe, h.inner.holder, h.inner.take, h.inner.give = made.recipe, made.holder, made.take, made.give
 	}
-	if take(h.user, h.inner.tokens, theInner.acquire, h.inner.method()) != nil {
+	if got := take(h.user, h.inner.holder, theInner.acquire, h.inner.method()); got != nil {
 		h.user.Do("use", func() string { return theInner.noun })
-		giveBack(h.user, theInner.release, h.inner.give, false)
+		giveBack(h.user, h.inner.believer, got, theInner.release, h.inner.give, false)
 	}
 	if h.inner.strayed() {
 		h.second = nil

@@ -79,8 +79,7 @@ type leaderTeller interface {
 type candidateRecipe struct {
 	Candidate
 	Teller leaderTeller
-	Tokens tokener
-	believer
+	holder
 }
 
 // Election is the election workload for a recipe. new is called once for each user of a session;
@@ -129,7 +128,7 @@ func (e *electionEpisode) Run(u User) {
 	c := made(u.Conn(), e.Path)
 	h := e.household(u, func(c recipes.Conn, path string) secondObject {
 		inner := made(c, path)
-		return secondObject{recipe: inner.Candidate, tokens: inner.Tokens, take: inner.Campaign, give: inner.Resign}
+		return secondObject{recipe: inner.Candidate, holder: inner.holder, take: inner.Campaign, give: inner.Resign}
 	})
 	for turn := range e.Turns(u) {
 		if turn.ask && c.Teller != nil {
@@ -139,7 +138,7 @@ func (e *electionEpisode) Run(u User) {
 		e.serve(u, c, turn, h)
 	}
 	e.afresh(u, func() *sim.Op {
-		return taking(u, c.Tokens, leadership.acquire, c.Campaign, leadership.release, c.Resign)
+		return taking(u, c.holder, leadership.acquire, c.Campaign, leadership.release, c.Resign)
 	}, func() {
 		e.Over(c.Candidate)
 		c = made(u.Conn(), e.Path)
@@ -149,7 +148,7 @@ func (e *electionEpisode) Run(u User) {
 }
 
 func (e *electionEpisode) serve(u User, c candidateRecipe, turn term, home *household) {
-	h := take(u, c.Tokens, leadership.acquire, method{wait: c.Campaign})
+	h := take(u, c.holder, leadership.acquire, method{wait: c.Campaign})
 	if h == nil {
 		return
 	}
@@ -162,7 +161,7 @@ func (e *electionEpisode) serve(u User, c candidateRecipe, turn term, home *hous
 	if turn.askInOffice && c.Teller != nil {
 		askLeader(u, c.Teller)
 	}
-	giveBack(u, leadership.release, c.Resign, turn.cancelResign)
+	giveBack(u, c.believer, h, leadership.release, c.Resign, turn.cancelResign)
 }
 
 // command commands something if the user believes that it leads.

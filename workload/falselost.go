@@ -18,7 +18,7 @@ var truthful = Promise{
 // nothing has happened to it: what its operation made and has not removed itself is there and as it was, under sessions
 // that live. A lost connection is no lost session (ZooKeeper Programmer's Guide, "ZooKeeper Sessions"), and IsOwner is
 // there to say that a hold is in doubt. But a client that has heard nothing for a third of the session timeout may go
-// by its own clock, and is not accused.
+// by its own clock, and a recipe that ends a hold by itself tells the truth: neither is accused.
 func (j *Judgement) falseLost(v *View, holds []interval) {
 	made, known := v.commits()
 	if !j.Judges("false-lost", known) {
@@ -26,7 +26,7 @@ func (j *Judgement) falseLost(v *View, holds []interval) {
 	}
 	for _, iv := range holds {
 		told := v.toldLost(iv)
-		if told == 0 || !made.intact(v, iv.op, told) || v.CutOff(iv.op.Client, iv.op.Call, told) {
+		if told == 0 || iv.op.SelfEnded || !made.intact(v, iv.op, told) || v.CutOff(iv.op.Client, iv.op.Call, told) {
 			continue
 		}
 		j.Add(sim.Violation{Property: "false-lost", Ops: []*sim.Op{iv.op}}.Saying(

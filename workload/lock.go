@@ -9,8 +9,8 @@ package workload
 // Properties:
 //
 //   - exclusion: no two clients hold the lock while both their sessions are alive. A hold begins when Lock returns
-//     and ends when Unlock is called, or when the session ends at the servers. exclusion-in-session is the same for
-//     two users of one session.
+//     and ends when Unlock is called, when its user is told that it is over (see the package documentation, The end of
+//     a hold), or when the session ends at the servers. exclusion-in-session is the same for two users of one session.
 //   - belief: a client that has been told that its session is gone does not go on as the owner. Judged if the recipe
 //     has Lost or IsOwner; else the user looks after its session itself.
 //   - fencing: tokens grow from grant to grant, so that a resource that checks them accepts no write of an earlier
@@ -33,8 +33,8 @@ package workload
 //   - unexpected-error: no error without a reason.
 //   - idle: while no fault is in effect, the lock is not free for 45 s while a client waits for it.
 //   - false-lost: a user is not told that its hold is lost while its session lives, its znode is there and nothing
-//     was done to it. Judged if the recipe has Lost, and of releases that fail with recipes.ErrLost. A client that
-//     was cut off for a third of the session timeout may go by its own clock.
+//     was done to it. Judged if the recipe has Lost, and of releases that fail with recipes.ErrLost. A recipe may end a
+//     hold by itself, and a client that was cut off for a third of the session timeout may go by its own clock.
 //   - unusable: once faults are healed a fresh operation of each user succeeds, see the package documentation,
 //     Unusable for ever.
 //
@@ -122,10 +122,9 @@ type caller interface{ Calls() int } // see JudgeCallbacks
 type lockRecipe struct {
 	Locker
 	Try       tryLocker
-	Tokens    tokener
 	Reentrant reentrant
 	Caller    caller
-	believer
+	holder
 }
 
 // Lock is the lock workload for a recipe. new is called once for each user of a session; all that
@@ -166,7 +165,7 @@ func (e *lockEpisode) Run(u User) {
 	lock := made(u.Conn(), e.Path)
 	h := e.household(u, func(c recipes.Conn, path string) secondObject {
 		inner := made(c, path)
-		return secondObject{recipe: inner.Locker, tokens: inner.Tokens, take: inner.Lock, give: inner.Unlock}
+		return secondObject{recipe: inner.Locker, holder: inner.holder, take: inner.Lock, give: inner.Unlock}
 	})
 	for turn := range e.Turns(u) {
 		if e.terms.shared() {
@@ -175,7 +174,7 @@ func (e *lockEpisode) Run(u User) {
 		e.turn(u, lock, turn, h)
 	}
 	e.afresh(u, func() *sim.Op {
-		return taking(u, lock.Tokens, "acquire", lock.Lock, "release", lock.Unlock)
+		return taking(u, lock.holder, "acquire", lock.Lock, "release", lock.Unlock)
 	}, func() {
 		e.Over(lock.Locker)
 		lock = made(u.Conn(), e.Path)
@@ -186,7 +185,7 @@ func (e *lockEpisode) Run(u User) {
 
 func (e *lockEpisode) turn(u User, lock lockRecipe, turn lockTurn, home *household) {
 	name, method := lockMethod(lock, turn.try)
-	hold := take(u, lock.Tokens, name, method)
+	hold := take(u, lock.holder, name, method)
 	if hold == nil {
 		return
 	}
@@ -200,7 +199,7 @@ func (e *lockEpisode) turn(u User, lock lockRecipe, turn lockTurn, home *househo
 	}
 	home.dwell(turn.errands, func() bool { return e.write(u, lock, hold) })
 	e.countCalls(lock, hold)
-	giveBack(u, "release", lock.Unlock, turn.cancelRelease)
+	giveBack(u, lock.believer, hold, "release", lock.Unlock, turn.cancelRelease)
 }
 
 // countCalls judges how often the recipe has told its user that it holds the lock: see [JudgeCallbacks].
@@ -234,8 +233,52 @@ func (e *lockEpisode) again(u User, lock lockRecipe, h *hold) {
 type hold struct {
 	op    *sim.Op
 	token int64
-	tried bool // by an operation that does not wait
-	lost  bool // its user was told that it is
+	tried bool  // by an operation that does not wait
+	lost  bool  // its user has seen that Lost is closed
+	asks  bool  // its user cannot be told, but has to ask
+	sure  int64 // the last stamp at which the answer was that it is held; 0: it never was
+}
+
+// begin notes that a user has got hold of something by an operation.
+func begin(u User, recipe holder, op *sim.Op) *hold {
+	h := &hold{op: op}
+	if recipe.Tokens != nil {
+		h.token = recipe.Tokens.Token()
+	}
+	u.Note(op, h)
+	h.lasts(u, recipe.believer, op)
+	return h
+}
+
+// lasts notes how the user learns that it is over what an operation got.
+func (h *hold) lasts(u User, recipe believer, op *sim.Op) {
+	if recipe.Loser != nil {
+		u.Lasts(op, recipe.Loser.Lost())
+	} else if recipe.Owner != nil {
+		h.asks = !goesBySession(recipe.Owner)
+	}
+}
+
+// ask asks the recipe whether it is still held; it is false twice if the recipe cannot tell.
+func (h *hold) ask(u User, recipe believer) (still, tells bool) {
+	now := u.Now()
+	switch {
+	case recipe.Loser != nil:
+		select {
+		case <-recipe.Loser.Lost():
+			h.lost = true
+		default:
+			still = true
+		}
+	case recipe.Owner != nil:
+		still = recipe.Owner.IsOwner()
+	default:
+		return false, false
+	}
+	if still {
+		h.sure = now
+	}
+	return still, true
 }
 
 // result is what the operation that got it returned, as histories have it.
@@ -271,14 +314,14 @@ func lockMethod(lock lockRecipe, try bool) (name string, m method) {
 	return "acquire", method{wait: lock.Lock}
 }
 
-// take runs an operation that gets hold of something; nil if it did not. tokens is nil if there are none.
-func take(u User, tokens tokener, name string, m method) *hold {
-	h, _ := tryTake(u, tokens, name, m)
+// take runs an operation that gets hold of something; nil if it did not.
+func take(u User, recipe holder, name string, m method) *hold {
+	h, _ := tryTake(u, recipe, name, m)
 	return h
 }
 
 // tryTake is take with the operation.
-func tryTake(u User, tokens tokener, name string, m method) (*hold, *sim.Op) {
+func tryTake(u User, recipe holder, name string, m method) (*hold, *sim.Op) {
 	ctx, op := u.Begin(name, "", true)
 	got, err := m.call(ctx)
 	if !got {
@@ -289,11 +332,8 @@ func tryTake(u User, tokens tokener, name string, m method) (*hold, *sim.Op) {
 		u.End(op, end, "", err)
 		return nil, op
 	}
-	h := &hold{op: op, tried: m.try != nil}
-	if tokens != nil {
-		h.token = tokens.Token()
-	}
-	u.Note(op, h)
+	h := begin(u, recipe, op)
+	h.tried = m.try != nil
 	u.End(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
 	return h, op
 }
@@ -314,18 +354,8 @@ var noting sync.Mutex
 // cannot looks after its session itself. A belief against better knowledge goes to zombies.
 func believes(u User, recipe believer, h *hold, zombies *[]sim.Violation) bool {
 	told := u.ExpiriesSeen() > h.op.ExpiriesSeen
-	var still bool
-	switch {
-	case recipe.Loser != nil:
-		select {
-		case <-recipe.Loser.Lost():
-			h.lost = true
-		default:
-			still = true
-		}
-	case recipe.Owner != nil:
-		still = recipe.Owner.IsOwner()
-	default:
+	still, tells := h.ask(u, recipe)
+	if !tells {
 		return !told
 	}
 	if still && told && u.SawExpiryBefore() {
@@ -339,8 +369,17 @@ func believes(u User, recipe believer, h *hold, zombies *[]sim.Violation) bool {
 	return still
 }
 
+// goesBySession tells whether an owner knows no more than its user: whether a session has ended.
+func goesBySession(o owner) bool {
+	k, can := o.(interface{ GoesBySession() bool })
+	return can && k.GoesBySession()
+}
+
 // giveBack ends what is held. A user whose call failed tries once more, as the recipe may have been able to do nothing.
-func giveBack(u User, name string, end func(context.Context) error, cancelable bool) {
+func giveBack(u User, recipe believer, h *hold, name string, end func(context.Context) error, cancelable bool) {
+	if h.asks {
+		h.ask(u, recipe)
+	}
 	giveBackOf(u, name, "", nil, end, cancelable)
 }
 
@@ -415,8 +454,7 @@ const never = int64(1)<<62 - 1
 const neverStep = math.MaxInt
 
 // tenancies lists holds in the order of the grants: takes tells which operations grant one if they have a hold,
-// released finds among later ones that which ends it. A hold is left out if it is not known until when its session
-// was alive.
+// released finds among later ones that which ends it. A hold is left out that is vague.
 func (v *View) tenancies(takes func(*sim.Op) bool, released func(later []*sim.Op, op *sim.Op) *sim.Op) []interval {
 	all := make([]interval, 0, (len(v.Ops)+1)/2)
 	for i, op := range v.Ops {
@@ -434,6 +472,9 @@ func (v *View) tenancies(takes func(*sim.Op) bool, released func(later []*sim.Op
 		if end, ended := v.SessionEnd(op.SessionAt); ended && end < iv.end {
 			iv.end, iv.cut = end, "its session ended"
 		}
+		if end := v.told(op); end < iv.end {
+			iv.end, iv.cut = end, "its user was told that it is over"
+		}
 		// The session may have ended before the reply came that granted the lock: it was held then
 		// at some time before that end.
 		iv.start = min(iv.start, max(iv.end, op.Call))
@@ -442,6 +483,19 @@ func (v *View) tenancies(takes func(*sim.Op) bool, released func(later []*sim.Op
 	}
 	slices.SortStableFunc(all, byGrant)
 	return all
+}
+
+// told is the last stamp at which a user surely believed to hold what an operation had got, as far as its recipe tells;
+// never, if it was never told otherwise. 0: there is none.
+func (v *View) told(op *sim.Op) int64 {
+	h, ok := op.Data.(*hold)
+	switch {
+	case op.Told != 0:
+		return op.Told
+	case ok && (h.asks || h.lost):
+		return h.sure
+	}
+	return never
 }
 
 func byGrant(a, b interval) int { return cmp.Compare(a.start, b.start) }
@@ -703,18 +757,20 @@ func (v *View) holdings(
 	return byReturn(h)
 }
 
-// vague tells whether an operation's session has perhaps ended before it returned, at a moment that is
-// not known: then what it was granted was perhaps held at any moment of the call, and not after it.
+// vague tells whether what an operation was granted may have ended before it returned, at a moment that is not known,
+// with its session or not: then it was perhaps held at any moment of the call, and not after it.
 func (v *View) vague(op *sim.Op) bool {
+	if v.told(op) == 0 {
+		return true
+	}
 	end, ended := v.SessionEnd(op.SessionAt)
 	since, known := v.SessionGone(op.SessionAt)
 	return ended && end < op.Return && !(known && since == end)
 }
 
-// vagueEnd is the end of a hold of which it is not known until when its session was alive: at any time from the call
-// on.
+// vagueEnd is the end of a hold of which it is not known until when it lasted: at any time from the call on.
 func (of role) vagueEnd(op *sim.Op, h *hold) linearizability.Operation {
-	cut := "its session ended, nobody knows when"
+	cut := "it ended, nobody knows when"
 	o, _ := of.releaseOf(interval{op: op, token: h.token, start: op.Call, end: op.Call, cut: cut})
 	return o
 }

@@ -251,11 +251,10 @@ func (e *lockingEpisode) offer(u User, q lockingQueueRecipe) *sim.Op {
 
 // consume claims an item, applies it and finishes the claim; false if it got none.
 func (e *lockingEpisode) consume(u User, q lockingQueueRecipe, turn lockingTurn) bool {
-	claimed, h := claim(u, q, turn.name)
+	c, h := e.claim(u, q, turn.name)
 	if h == nil {
 		return false
 	}
-	c := able[claimRecipe](&e.terms, claimed)
 	f := &finish{item: string(c.Data()), done: !turn.giveBack || c.Releaser == nil}
 	e.household(u, nil).dwell(turn.errands, func() bool { return e.look(u, c, h) })
 	if believes(u, c.believer, h, &e.zombies) {
@@ -276,7 +275,7 @@ func (e *lockingEpisode) look(u User, c claimRecipe, h *hold) bool {
 	return true
 }
 
-func claim(u User, q lockingQueueRecipe, name string) (Claimed, *hold) {
+func (e *lockingEpisode) claim(u User, q lockingQueueRecipe, name string) (c claimRecipe, h *hold) {
 	claim := q.Claim
 	if name == "try" && q.Try != nil {
 		claim = q.Try.TryClaim
@@ -284,17 +283,17 @@ func claim(u User, q lockingQueueRecipe, name string) (Claimed, *hold) {
 		name = "claim"
 	}
 	ctx, op := u.Begin(name, "", true)
-	c, err := claim(ctx)
+	claimed, err := claim(ctx)
 	switch {
 	case errors.Is(err, ErrEmpty):
 		u.End(op, sim.OK, "", nil)
-		return nil, nil
+		return c, nil
 	case err != nil:
 		u.End(op, sim.Fail, "", err)
-		return nil, nil
+		return c, nil
 	}
-	h := &hold{op: op}
-	u.Note(op, h)
+	c = able[claimRecipe](&e.terms, claimed)
+	h = begin(u, holder{believer: c.believer}, op)
 	u.End(op, sim.OK, string(c.Data()), nil)
 	return c, h
 }

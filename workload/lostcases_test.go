@@ -56,7 +56,9 @@ func TestWhatExcusesALostHold(t *testing.T) {
 	} {
 		acquire := &sim.Op{Name: "acquire", Number: own, Outcome: sim.OK, SessionAt: 7,
 			Call: sim.StampOf(1), Return: sim.StampOf(2)}
-		acquire.Data = &hold{op: acquire, lost: test.told}
+		if acquire.Data = (&hold{op: acquire, lost: test.told}); test.told {
+			acquire.Told = sim.StampOf(5)
+		}
 		release := &sim.Op{Name: "release", Outcome: sim.OK, Call: sim.StampOf(6), Return: sim.StampOf(7)}
 		v := &View{World: test.world, Ops: []*sim.Op{acquire, release}}
 		var j Judgement
@@ -70,7 +72,7 @@ func TestWhatExcusesALostHold(t *testing.T) {
 // What a holder does while it holds says nothing of when it was told that the hold is lost.
 func TestErrandsTellNoLoss(t *testing.T) {
 	acquire := &sim.Op{Name: "acquire", Number: 1, Outcome: sim.OK, SessionAt: 7, Call: sim.StampOf(1), Return: sim.StampOf(2)}
-	acquire.Data = &hold{op: acquire, lost: true}
+	acquire.Data, acquire.Told = &hold{op: acquire, lost: true}, sim.StampOf(2)
 	ops := []*sim.Op{acquire}
 	for i, name := range []string{"tally", "log", "inner", "reacquire"} {
 		ops = append(ops, &sim.Op{Name: name, Outcome: sim.OK, Call: sim.StampOf(3 + i), Return: sim.StampOf(3 + i)})

@@ -174,8 +174,7 @@ func (m *visitor) join() (*hold, *sim.Op) {
 		m.End(op, sim.Unknown, "", err)
 		return nil, op
 	}
-	h := &hold{op: op}
-	m.Note(op, h)
+	h := begin(m.User, holder{believer: m.group.believer}, op)
 	m.End(op, sim.OK, "", nil)
 	return h, op
 }
@@ -299,7 +298,7 @@ func (v *View) surelyIn(join, during *sim.Op) bool {
 		return false
 	}
 	end, ended := v.SessionEnd(join.SessionAt)
-	return !ended || end > during.Return
+	return (!ended || end > during.Return) && v.told(join) > during.Return
 }
 
 // maybeIn tells whether it may have been in the group at a moment of an operation. The end of a

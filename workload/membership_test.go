@@ -110,6 +110,9 @@ func (c *careless) Leave(context.Context) error {
 	return nil
 }
 
+// Lost tells nothing; the member that it embeds has never joined.
+func (c *careless) Lost() <-chan struct{} { return nil }
+
 func (c *careless) Members(context.Context) ([]string, error) { return nil, nil }
 
 func TestMemberThatDoesNotLeave(t *testing.T) {

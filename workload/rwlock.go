@@ -103,8 +103,7 @@ type rwRecipe struct {
 	TryRead   tryRLocker
 	Downgrade downgrader
 	Revoker   revoker
-	Tokens    tokener
-	believer
+	holder
 }
 
 // RWLock is the read/write lock workload for a recipe. new is called once for each user of a
@@ -148,13 +147,13 @@ func (e *rwEpisode) Run(u User) {
 	lock := made(u.Conn(), e.Path)
 	h := e.household(u, func(c recipes.Conn, path string) secondObject {
 		inner := made(c, path)
-		return secondObject{recipe: inner.RWLocker, tokens: inner.Tokens, take: inner.Lock, give: inner.Unlock}
+		return secondObject{recipe: inner.RWLocker, holder: inner.holder, take: inner.Lock, give: inner.Unlock}
 	})
 	for turn := range e.Turns(u) {
 		e.turn(u, lock, turn, h)
 	}
 	e.afresh(u, func() *sim.Op {
-		return taking(u, lock.Tokens, "acquire", lock.Lock, "release", lock.Unlock)
+		return taking(u, lock.holder, "acquire", lock.Lock, "release", lock.Unlock)
 	}, func() {
 		e.Over(lock.RWLocker)
 		lock = made(u.Conn(), e.Path)
@@ -168,7 +167,7 @@ func (e *rwEpisode) turn(u User, lock rwRecipe, turn rwTurn, home *household) {
 		e.revoke(u, lock.Revoker)
 	}
 	name, method := rwMethod(lock, turn)
-	h := take(u, lock.Tokens, name, method)
+	h := take(u, lock.holder, name, method)
 	if h == nil {
 		return
 	}
@@ -180,7 +179,7 @@ func (e *rwEpisode) turn(u User, lock rwRecipe, turn rwTurn, home *household) {
 	home.dwell(turn.errands, func() bool { return e.use(u, lock, h) })
 	reads := turn.reads
 	if turn.downgrade && lock.Downgrade != nil {
-		if reads = downgrade(u, lock.Downgrade, h); reads {
+		if reads = downgrade(u, lock, h); reads {
 			e.use(u, lock, h)
 		}
 	}
@@ -188,7 +187,7 @@ func (e *rwEpisode) turn(u User, lock rwRecipe, turn rwTurn, home *household) {
 	if reads {
 		release, unlock = "rrelease", lock.RUnlock
 	}
-	giveBack(u, release, unlock, turn.cancelRelease)
+	giveBack(u, lock.believer, h, release, unlock, turn.cancelRelease)
 }
 
 func rwMethod(lock rwRecipe, turn rwTurn) (name string, m method) {
@@ -242,14 +241,18 @@ func (e *rwEpisode) revoke(u User, r revoker) {
 }
 
 // downgrade turns a writer's hold into a reader's and tells whether it did.
-func downgrade(u User, lock downgrader, h *hold) bool {
+func downgrade(u User, lock rwRecipe, h *hold) bool {
+	if h.asks {
+		h.ask(u, lock.believer)
+	}
 	ctx, op := u.Begin("downgrade", "", true)
-	err := lock.Downgrade(ctx)
+	err := lock.Downgrade.Downgrade(ctx)
 	if err != nil {
 		u.End(op, sim.Unknown, "", err)
 		return false
 	}
 	u.Note(op, h)
+	h.lasts(u, lock.believer, op)
 	u.End(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
 	return true
 }

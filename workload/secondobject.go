@@ -15,8 +15,8 @@ import (
 // recipe may use whatever path it likes, also the same for all objects, and then its second object is the first,
 // which its holder would wait for. So it changes nothing outside of its path: its first try to do so ends it.
 type secondObject struct {
-	recipe     any
-	tokens     tokener // nil if it has none
+	recipe any
+	holder
 	take, give func(context.Context) error
 	path       string
 

@@ -85,9 +85,8 @@ type tryAcquirer interface {
 // semaphoreRecipe is a semaphore with what it can do, see [able].
 type semaphoreRecipe struct {
 	Permitter
-	Try    tryAcquirer
-	Tokens tokener
-	believer
+	Try tryAcquirer
+	holder
 }
 
 // Semaphore is the semaphore workload for a recipe with a number of permits. new is called once for
@@ -129,13 +128,13 @@ func (e *semaphoreEpisode) Run(u User) {
 	semaphore := made(u.Conn(), e.Path)
 	h := e.household(u, func(c recipes.Conn, path string) secondObject {
 		inner := made(c, path)
-		return secondObject{recipe: inner.Permitter, tokens: inner.Tokens, take: inner.Acquire, give: inner.Release}
+		return secondObject{recipe: inner.Permitter, holder: inner.holder, take: inner.Acquire, give: inner.Release}
 	})
 	for turn := range e.Turns(u) {
 		e.turn(u, semaphore, turn, h)
 	}
 	e.afresh(u, func() *sim.Op {
-		return taking(u, semaphore.Tokens, "acquire", semaphore.Acquire, "release", semaphore.Release)
+		return taking(u, semaphore.holder, "acquire", semaphore.Acquire, "release", semaphore.Release)
 	}, func() {
 		e.Over(semaphore.Permitter)
 		semaphore = made(u.Conn(), e.Path)
@@ -146,7 +145,7 @@ func (e *semaphoreEpisode) Run(u User) {
 
 func (e *semaphoreEpisode) turn(u User, s semaphoreRecipe, turn permitTurn, home *household) {
 	name, method := permitMethod(s, turn.try)
-	h := take(u, s.Tokens, name, method)
+	h := take(u, s.holder, name, method)
 	if h == nil {
 		return
 	}
@@ -156,7 +155,7 @@ func (e *semaphoreEpisode) turn(u User, s semaphoreRecipe, turn permitTurn, home
 		}
 	}
 	home.dwell(turn.errands, func() bool { return e.use(u, s, h) })
-	giveBack(u, "release", s.Release, turn.cancelRelease)
+	giveBack(u, s.believer, h, "release", s.Release, turn.cancelRelease)
 }
 
 // use does something with a permit if the user believes that it has it.

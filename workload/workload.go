@@ -224,6 +224,10 @@ type User interface {
 	Begin(name, arg string, cancelable bool) (context.Context, *sim.Op)
 	// Note says what an operation that has not ended is about, for the judge.
 	Note(op *sim.Op, about any)
+	// Lasts says that what an operation got, which has not ended, is over when lost is closed.
+	Lasts(op *sim.Op, lost <-chan struct{})
+	// Now is a stamp that is not later than this moment.
+	Now() int64
 	// End ends an operation with its outcome.
 	End(op *sim.Op, outcome sim.Outcome, result string, err error)
 	// Do reaches what the clients share outside of ZooKeeper.
@@ -274,6 +278,10 @@ func (u simUser) Begin(name, arg string, cancelable bool) (context.Context, *sim
 }
 
 func (u simUser) Note(op *sim.Op, about any) { op.Data = about }
+
+func (u simUser) Lasts(op *sim.Op, lost <-chan struct{}) { op.LastsUntil(lost) }
+
+func (u simUser) Now() int64 { return u.of.Now() }
 
 func (u simUser) End(op *sim.Op, outcome sim.Outcome, result string, err error) {
 	op.End(outcome, result, err)
