@@ -198,7 +198,7 @@ func reads(op fakezk.Op) bool {
 func (w *World) deliver(p *process, c client) {
 	m, _ := w.servers.First(c.Connection())
 	w.foldMessage(m)
-	w.noteMessage(p, m)
+	w.noteMessage(p, c, m)
 	if m.Reply == nil && m.Event == zk.EventNodeDeleted {
 		w.countHerd(m)
 	}
@@ -259,6 +259,7 @@ func (w *World) reconnect(p *process, c client) {
 	w.fold(uint64(c.Session()))
 	if w.trace != nil {
 		s := w.note(KindConnect, p.id, "connect", "", "")
+		s.at(c)
 		s.Dialled = dialled(session, c.Session(), err)
 		s.Result = s.connected(session, replica)
 	}

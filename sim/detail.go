@@ -151,6 +151,14 @@ func (w *World) detail(kind Kind, client int) Detail {
 	return d
 }
 
+// at notes which of the process's connections it is about.
+func (d *Detail) at(c client) {
+	d.Session, d.Server = c.Session(), -1
+	if server, connected := c.Connected(); connected {
+		d.Server = server
+	}
+}
+
 // asks notes the request and its user.
 func (s *Step) asks(w *World, call *fakezk.Call) {
 	r := &call.Request

@@ -46,6 +46,7 @@ type door struct {
 	own     []*zk.Conn // that the users have opened with [User.ZKOption]; guarded by World.mu
 	events  <-chan zk.Event
 	lines   []*line // dialled so far; guarded by World.mu
+	conns   int     // that the world knows, and closes; guarded by World.mu
 
 	crashed  atomic.Bool   // the process is dead: what its goroutines call stays there …
 	released chan struct{} // … until the episode is over: see release
@@ -99,8 +100,9 @@ func (w *World) openDoor(p *process) {
 	if w.door != OverWire {
 		return
 	}
+	p.door.conns = 1
 	conn, events, err := zk.Connect(addresses, sessionTimeout*time.Millisecond, zk.WithHostProvider(&hosts{}),
-		zk.WithDialer(p.door.dialer(-1, true)), zk.WithLogger(silence{}), zk.WithLogInfo(false))
+		zk.WithDialer(p.door.dialer(-1, 1)), zk.WithLogger(silence{}), zk.WithLogInfo(false))
 	if err != nil {
 		panic(fmt.Errorf("go-zookeeper does not connect to %v: %w", addresses, err))
 	}
@@ -113,26 +115,27 @@ type silence struct{}
 
 func (silence) Printf(string, ...any) {}
 
-// dialer dials on behalf of a user, -1 for all of them. Known tells whether the world closes the connection.
-func (d *door) dialer(user int, known bool) zk.Dialer {
+// dialer dials on behalf of a user, -1 for all of them, for the *zk.Conn with a number, which the world closes; 0 if it is
+// not known for which.
+func (d *door) dialer(user, conn int) zk.Dialer {
 	return func(_, _ string, timeout time.Duration) (net.Conn, error) {
 		select {
 		case <-d.released:
-			return d.dialLate(known)
+			return d.dialLate(conn)
 		default:
 		}
 		if d.dead() {
 			return nil, d.stay()
 		}
-		return d.dial(newLine(d, user, known), timeout)
+		return d.dial(newLine(d, user, conn), timeout)
 	}
 }
 
 // dialLate dials when the episode is over.
-func (d *door) dialLate(known bool) (net.Conn, error) {
+func (d *door) dialLate(conn int) (net.Conn, error) {
 	switch {
-	case known && !d.closed.Load():
-		l := newLine(d, -1, known)
+	case conn != 0 && !d.closed.Load():
+		l := newLine(d, -1, conn)
 		l.part()
 		d.world.enter()
 		d.note(l)
@@ -149,9 +152,11 @@ func (d *door) option(user int) func(*zk.Conn) {
 	return func(conn *zk.Conn) {
 		d.world.enter()
 		d.own = append(d.own, conn)
+		d.conns++
+		number := d.conns
 		d.world.mu.Unlock()
 		zk.WithHostProvider(&hosts{})(conn)
-		zk.WithDialer(d.dialer(user, true))(conn)
+		zk.WithDialer(d.dialer(user, number))(conn)
 	}
 }
 
@@ -251,7 +256,7 @@ func (w *World) take(h handed) {
 	p := h.line.door.process
 	switch h.kind {
 	case handedDial:
-		w.clientFor(p).line = h.line
+		w.clientFor(p, h.line.conn).line = h.line
 	case handedFrame:
 		if c := p.clientAt(h.line); c != nil {
 			c.accept(h)
@@ -263,14 +268,15 @@ func (w *World) take(h handed) {
 	}
 }
 
-// clientFor returns the client that a new connection is taken to belong to: the first that has none.
-func (w *World) clientFor(p *process) *wireClient {
+// clientFor returns the client that a new connection belongs to: that of the *zk.Conn with the number. If that is not
+// known it is taken to be the first that has none.
+func (w *World) clientFor(p *process, conn int) *wireClient {
 	for _, c := range p.clients {
-		if c := c.(*wireClient); c.line == nil {
+		if c := c.(*wireClient); c.conn == conn && c.line == nil {
 			return c
 		}
 	}
-	c := &wireClient{world: w, process: p}
+	c := &wireClient{world: w, process: p, conn: conn}
 	p.clients = append(p.clients, c)
 	return c
 }
@@ -300,7 +306,7 @@ func (d *door) crash() {
 func (d *door) release() {
 	for _, c := range d.process.clients {
 		if c := c.(*wireClient); c.line != nil && c.line.door == d {
-			if c.connected && c.line.known {
+			if c.connected && c.line.conn != 0 {
 				c.line.part()
 			}
 			c.drop()

@@ -23,7 +23,7 @@ type line struct {
 	door   *door
 	number int        // of the process's connections, in the order in which they were dialled
 	user   int        // of the dialler, -1 if it is not known
-	known  bool       // the world closes the connection
+	conn   int        // the number of the *zk.Conn, which the world closes; 0 if it is not known
 	dialed chan error // tells the dialler what came of it
 
 	hello []byte // the first frame, nil until it is there
@@ -44,9 +44,9 @@ type line struct {
 	closed  chan struct{} // by the client
 }
 
-func newLine(d *door, user int, known bool) *line {
+func newLine(d *door, user, conn int) *line {
 	return &line{
-		door: d, user: user, known: known,
+		door: d, user: user, conn: conn,
 		dialed: make(chan error, 1), ready: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 }

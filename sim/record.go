@@ -114,7 +114,7 @@ func (w *World) complete() *Record {
 }
 
 func (w *World) waitOf(op *Op) Wait {
-	wait := Wait{Op: op, Session: w.SessionOf(op.Client)}
+	wait := Wait{Op: op, Session: op.session()}
 	for _, watch := range w.servers.Watches() {
 		if watch.Session == wait.Session {
 			n, exists := w.servers.Node(watch.Path)

@@ -54,13 +54,13 @@ func TestFieldsAreClassed(t *testing.T) {
 	classed.Check(t, reflect.TypeFor[User](), map[string]string{
 		"Client Index world process conn": "constant", "Incarnation": "follows: its process's",
 		"told toldAt": "follows: what its process was told; when is compared with the present step only", "op done resting stalledLong": classed.Hashed, "dead": "follows: crashed", "guids": "follows: what it was told",
-		"stamped stamps sent": "scratch: of one step", "spare": "scratch: memory",
+		"stamped stamps sent": "scratch: of one step", "over": wire, "spare": "scratch: memory",
 	})
 	classed.Check(t, reflect.TypeFor[Op](), map[string]string{
 		"Name Arg Outcome Result Err Client User Incarnation SessionAt ExpiriesSeen Cancelled Told SelfEnded": classed.Hashed + " in the history",
 		"Call Return Number":  "scratch: judges compare them only, and their order is the history's",
 		"Data":                "follows: what its user was told",
-		"user ctx cancelable": "constant: of what is called, in the order of calls",
+		"user ctx cancelable": "constant: of what is called, in the order of calls", "over": wire,
 	})
 	classed.Check(t, reflect.TypeFor[keeping](), map[string]string{
 		"told history outside": classed.Hashed, "acted alone": classed.Hashed + " by who acts first",

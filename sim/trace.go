@@ -141,6 +141,7 @@ func (w *World) noteRequest(p *process, c client, call *fakezk.Call, m fakezk.Me
 		return
 	}
 	s := w.note(KindRequest, p.id, "", "", "")
+	s.at(c)
 	s.asks(w, call)
 	s.Hangs = w.servers.Hangs(c.Connection())
 	if s.Dropped = m.Closed; m.Reply != nil {
@@ -151,19 +152,21 @@ func (w *World) noteRequest(p *process, c client, call *fakezk.Call, m fakezk.Me
 }
 
 // noteMessage adds a line about a message that reaches a client, except a reply that [World.noteRequest] has noted.
-func (w *World) noteMessage(p *process, m fakezk.Message) {
+func (w *World) noteMessage(p *process, c client, m fakezk.Message) {
 	if w.trace == nil {
 		return
 	}
 	switch {
 	case m.Closed:
-		w.note(KindClosed, p.id, "closed", "", "the server has closed the connection")
+		w.note(KindClosed, p.id, "closed", "", "the server has closed the connection").at(c)
 	case m.Reply != nil:
 		s := w.note(KindReply, p.id, "reply", m.Reply.Path, "")
+		s.at(c)
 		s.answers(nil, m.Reply)
 		s.Result = s.answer()
 	default:
 		s := w.note(KindWatch, p.id, "event", m.Path, "")
+		s.at(c)
 		s.Zxid, s.Type = m.Zxid, m.Event
 		s.Result = s.Subject()
 	}

@@ -35,6 +35,8 @@ type User struct {
 
 	sent int // step in which its last request was sent
 
+	over usage // of the last operation, where there are several connections
+
 	stalledLong bool // if it is stalled: until nothing else can happen in its process
 
 	told   int // how many sessions were gone when it was last told that one is …
@@ -51,7 +53,7 @@ type Op struct {
 	Client       int
 	User         int
 	Incarnation  int
-	SessionAt    int64 // the session that the client believed to have when the operation returned
+	SessionAt    int64 // the session that the client believed to have when the operation returned, see [Op.session]
 	ExpiriesSeen int   // how many of the client's sessions were gone by then
 	Data         any   // the workload's
 
@@ -64,6 +66,7 @@ type Op struct {
 	Number int64 // identifies the operation within its episode
 
 	user       *User
+	over       usage
 	ctx        *opContext // nil of one that the world has not begun
 	cancelable bool
 	Cancelled  bool
@@ -114,7 +117,7 @@ func (u *User) ZKOption() func(*zk.Conn) { return u.process.door.option(u.Index)
 // [User.ZKOption]. The world cannot close such a connection.
 func (u *User) Dial(network, address string, timeout time.Duration) (net.Conn, error) {
 	u.process.door.unknown.Store(true)
-	return u.process.door.dialer(u.Index, false)(network, address, timeout)
+	return u.process.door.dialer(u.Index, 0)(network, address, timeout)
 }
 
 // NewGUID returns 32 hexadecimal digits, the same in every run.
@@ -246,6 +249,9 @@ func (op *Op) End(outcome Outcome, result string, err error) {
 	w.fence.Load()
 	known := u.knows()
 	op.ExpiriesSeen, op.SessionAt = u.process.expiriesBefore+known.Expiries, known.Session
+	if u.process.severalConns() {
+		op.SessionAt, u.over = op.session(), op.used()
+	}
 	w.enter()
 	defer w.mu.Unlock()
 	u.op = nil

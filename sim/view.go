@@ -47,9 +47,6 @@ func (w *World) Waiting() []*Op {
 	return waiting
 }
 
-// SessionOf returns the session that a client believes to have.
-func (w *World) SessionOf(client int) int64 { return w.procs[client].session() }
-
 // Explain says in a sentence what a waiting operation waits for: its armed watches and whether they can fire.
 func (w *World) Explain(op *Op) Sentence {
 	text := Say("c%d still waits in %s", op.Client+1, op.Name)

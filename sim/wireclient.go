@@ -17,6 +17,7 @@ import (
 type wireClient struct {
 	world   *World
 	process *process
+	conn    int   // the number of its *zk.Conn; 0 if it is not known
 	line    *line // nil: none, and it does not dial
 
 	accepted  bool // the dial has succeeded
@@ -26,6 +27,7 @@ type wireClient struct {
 	replica   int
 	muted     bool
 	deafened  bool
+	closing   bool // it has asked for the end of its session
 
 	sent, waiting []*wireCall
 	session       atomic.Int64
@@ -184,7 +186,7 @@ func (c *wireClient) DialInVain(now int64, replica int) (session int64, err erro
 
 // learnExpiry notes that the client is told that its session is gone.
 func (c *wireClient) learnExpiry() {
-	c.process.learnExpiry(c.world, c.session.Swap(0))
+	c.process.learnExpiry(c.world, c, c.session.Swap(0))
 	c.zxid, c.watches = 0, nil
 }
 
@@ -206,6 +208,7 @@ func (c *wireClient) accept(h handed) {
 	call.User = c.process.userOf(h.user, &call.Request)
 	if op := c.process.opOf(call.User); op != nil {
 		call.Tag = op.Number
+		op.over.use(c, &call.Request)
 	}
 	c.world.noteSent(&call.Call)
 	c.world.noteAsked(c.process, &call.Call)
@@ -229,6 +232,7 @@ func (p *process) userOf(woken int, r *fakezk.Request) int {
 
 func (c *wireClient) Arrive(now int64) *fakezk.Call {
 	call := c.sent[0]
+	c.closing = c.closing || call.Request.Op == fakezk.OpCloseSession
 	c.sent = slices.Delete(c.sent, 0, 1)
 	c.waiting = append(c.waiting, call)
 	if call.malformed {
@@ -358,6 +362,10 @@ func (c *wireClient) drop() *line {
 func (c *wireClient) lose() {
 	c.line, c.accepted, c.stalled, c.connected, c.muted, c.deafened = nil, false, false, false, false, false
 	c.sent, c.waiting = c.sent[:0], c.waiting[:0]
+	if c.closing {
+		c.closing, c.watches = false, nil
+		c.session.Store(0)
+	}
 }
 
 // hangUp is the client's end of the connection. What it has written before arrives.

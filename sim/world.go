@@ -343,7 +343,7 @@ func (w *World) openClient(p *process) {
 		c.Semantics = f.ClientSemantics()
 	}
 	c.GUIDSeed, c.HoldEvents = GUIDSeed(p.id, p.incarnation), true
-	c.OnExpired = func(session int64) { p.learnExpiry(w, session) }
+	c.OnExpired = func(session int64) { p.learnExpiry(w, nil, session) }
 	c.OnLate = func(told fakezk.Told) { w.comesLate(p, told) }
 	c.OnWait = w.beginsToWait
 	c.SettlesWoken = w.tellsTime && w.kept == nil // otherwise time passes, too
@@ -351,11 +351,15 @@ func (w *World) openClient(p *process) {
 	p.expiriesBefore = len(p.expiriesSeen)
 }
 
-// learnExpiry notes that a process is told that a session of its is gone.
-func (p *process) learnExpiry(w *World, session int64) {
+// learnExpiry notes that a process is told that a session of its is gone. Over the wire its client is known; a user who
+// goes by another one learns nothing.
+func (p *process) learnExpiry(w *World, c *wireClient, session int64) {
 	p.expiriesSeen = append(p.expiriesSeen, w.step)
 	for _, u := range p.users {
-		if p.inProcess == nil || !p.inProcess.Stalled(u.Index) {
+		switch {
+		case p.inProcess != nil && p.inProcess.Stalled(u.Index):
+		case u.over.client != nil && u.over.client != c:
+		default:
 			u.learns(len(p.expiriesSeen))
 		}
 	}
