@@ -33,6 +33,9 @@
 //   - The users of a process share its connection. A request is attributed to the user that the world has just woken.
 //     If it had to wake several, as when their connection broke, the request is not attributed, and what depends on
 //     that is not judged ([World.Attributed], [Result.Partly]).
+//   - Code that dials by itself may have several connections, which [User.ZKOption] tells apart. An operation goes by
+//     the session of the one over which it last asked for an ephemeral znode; if it asked for none, for a change; else
+//     for anything. Sessions that the code has closed are forgotten.
 //   - Go-zookeeper has goroutines of its own. So equal choices may give different runs, unless the program was built in
 //     exact mode ([Exact]). A counterexample whose runs differed says so ([Divergence]).
 //   - An episode takes nine times as long.

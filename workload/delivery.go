@@ -38,8 +38,8 @@ func (v *View) deliveries() (all deliveries) {
 	}
 	for i, op := range v.Ops {
 		if _, ok := op.Data.(*hold); ok && claiming.takes(op) && op.Outcome == sim.OK && v.vague(op) {
-			d := of(op.Result)
-			d.claims = append(d.claims, interval{op: op, release: claiming.released(v.Ops[i+1:], op), start: op.Call, end: op.Call})
+			d, release := of(op.Result), claiming.released(v.Ops[i+1:], op)
+			d.claims = append(d.claims, interval{op: op, release: release, start: op.Call, end: op.Call})
 		}
 	}
 	for _, hold := range v.holds(claiming) {

@@ -30,6 +30,18 @@
 // for recipes in processes of their own. This project's recipes are left out if the session is not a
 // recipes.Conn of go-zookeeper's.
 //
+// # The end of a hold
+//
+// A hold ends when its user gives it back, when its process dies, when its session ends at the servers, or when its
+// user is told that it is over: when the channel Lost is closed. So a recipe may end a hold by itself, as a leader with
+// a term does. Whoever lets the next one in before its user is told has two that believe that they hold it, which
+// breaks exclusion: first Lost, then the znode. Of a recipe that has IsOwner only, a user is told when it asks; such a hold is
+// sure up to the last answer that it lasts, and users ask before they give back. On real servers Lost is looked at
+// whenever an operation of the round begins or ends, and a hold is sure as long as it was open.
+//
+// A recipe ends a hold by itself if it sends a request in the step in which it closes Lost, or a deletion while no
+// operation is under way. Then what it tells is no false loss (property false-lost).
+//
 // # Unusable for ever
 //
 // In a third of the episodes each user does one more operation when all scripts are over and all faults are healed. It

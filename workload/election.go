@@ -10,8 +10,8 @@ package workload
 // lock:
 //
 //   - exclusion: no two candidates lead while both their sessions are alive. A term begins when Campaign returns and
-//     ends when Resign is called, or when the session ends at the servers. exclusion-in-session is the same for two
-//     users of one session.
+//     ends when Resign is called, when the candidate is told that it is over, or when the session ends at the servers.
+//     exclusion-in-session is the same for two users of one session.
 //   - fencing: tokens grow from term to term. Judged if the recipe has Token.
 //   - stale-leader: the leader that a call names led at a moment during the call. Judged if the recipe has Leader and
 //     Token.

@@ -12,7 +12,8 @@ package workload
 // Properties:
 //
 //   - exclusion: no item is claimed while another client holds a claim on it and both sessions are alive. A hold begins
-//     when Claim returns and ends when it is to be finished, or when the session ends at the servers.
+//     when Claim returns and ends when it is to be finished, when its user is told that it is over, or when the session
+//     ends at the servers.
 //     exclusion-in-session is the same for two users of one session.
 //   - lost: every item whose offer returned without error is applied at least once, and none is gone before a client
 //     has tried to finish it.

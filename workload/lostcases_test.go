@@ -36,28 +36,30 @@ func TestWhatExcusesALostHold(t *testing.T) {
 		world   holding
 		told    bool
 		accused bool
+		ended   bool // by the recipe itself
 	}{
-		{"nothing, and not told", holding{changes: []sim.Change{made}}, false, false},
-		{"nothing", holding{changes: []sim.Change{made}}, true, true},
-		{"it was cut off", holding{changes: []sim.Change{made}, cutOff: true}, true, false},
-		{"its session ended before", holding{changes: []sim.Change{made}, expired: 3}, true, false},
-		{"its session ended later", holding{changes: []sim.Change{made}, expired: 9}, true, true},
+		{"nothing, and not told", holding{changes: []sim.Change{made}}, false, false, false},
+		{"nothing", holding{changes: []sim.Change{made}}, true, true, false},
+		{"it was cut off", holding{changes: []sim.Change{made}, cutOff: true}, true, false, false},
+		{"its session ended before", holding{changes: []sim.Change{made}, expired: 3}, true, false, false},
+		{"its session ended later", holding{changes: []sim.Change{made}, expired: 9}, true, true, false},
 		{"its znode was deleted", holding{changes: []sim.Change{made,
-			change(fakezk.OpDelete, "/lock/a", 3, others)}}, true, false},
+			change(fakezk.OpDelete, "/lock/a", 3, others)}}, true, false, false},
 		{"its znode was deleted later", holding{changes: []sim.Change{made,
-			change(fakezk.OpDelete, "/lock/a", 9, others)}}, true, true},
+			change(fakezk.OpDelete, "/lock/a", 9, others)}}, true, true, false},
 		{"its znode was written to", holding{changes: []sim.Change{made,
-			change(fakezk.OpSetData, "/lock/a", 3, others)}}, true, false},
+			change(fakezk.OpSetData, "/lock/a", 3, others)}}, true, false, false},
 		{"another's znode was deleted", holding{changes: []sim.Change{made,
-			change(fakezk.OpDelete, "/lock/b", 3, others)}}, true, true},
+			change(fakezk.OpDelete, "/lock/b", 3, others)}}, true, true, false},
 		{"it removed a znode of two by itself", holding{changes: []sim.Change{made,
-			change(fakezk.OpCreate, "/lock/b", 1, own), change(fakezk.OpDelete, "/lock/b", 2, own)}}, true, true},
-		{"it has no znode", holding{}, true, false},
+			change(fakezk.OpCreate, "/lock/b", 1, own), change(fakezk.OpDelete, "/lock/b", 2, own)}}, true, true, false},
+		{"it has no znode", holding{}, true, false, false},
+		{"its recipe ends it", holding{changes: []sim.Change{made}}, true, false, true},
 	} {
 		acquire := &sim.Op{Name: "acquire", Number: own, Outcome: sim.OK, SessionAt: 7,
 			Call: sim.StampOf(1), Return: sim.StampOf(2)}
 		if acquire.Data = (&hold{op: acquire, lost: test.told}); test.told {
-			acquire.Told = sim.StampOf(5)
+			acquire.Told, acquire.SelfEnded = sim.StampOf(5), test.ended
 		}
 		release := &sim.Op{Name: "release", Outcome: sim.OK, Call: sim.StampOf(6), Return: sim.StampOf(7)}
 		v := &View{World: test.world, Ops: []*sim.Op{acquire, release}}

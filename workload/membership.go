@@ -8,7 +8,8 @@ package workload
 // Properties, all of them promised under all faults. A member that has died, or that is cut off, is in the group
 // until its session ends at the servers, and not a moment longer:
 //
-//   - missing: a list of members has all that had joined before the call and were still in when it returned.
+//   - missing: a list of members has all that had joined before the call and were still in when it returned, and had
+//     not been told that they are out.
 //   - ghost: it has none that had left before the call, or whose session had ended before it, or that had not begun to
 //     join when it returned.
 //   - snapshot: it is a state in which the group was at one moment during the call. Judged where the servers' changes

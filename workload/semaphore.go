@@ -9,7 +9,8 @@ package workload
 // lock:
 //
 //   - exclusion: no more users than there are permits hold one while their sessions are alive. A hold begins when
-//     Acquire returns and ends when Release is called, or when the session ends at the servers.
+//     Acquire returns and ends when Release is called, when its user is told that it is over, or when the session ends
+//     at the servers.
 //   - fencing: the token of a grant is greater than that of every hold that was over when it was called for. Judged
 //     if the recipe has Token.
 //   - order: among operations that queue with sequential znodes, none is granted a permit while as many older znodes
