@@ -72,6 +72,9 @@ type Client struct {
 	closing atomic.Bool // Close has been called
 	closed  atomic.Bool // and has come to its end
 	killed  atomic.Bool
+	dead    atomic.Bool   // see Die
+	buried  chan struct{} // closed by Finish and Kill, if it is dead
+	refused atomic.Int64  // calls since
 
 	// Memory of latest, unsent, sent, waiting and watches, as long as that suffices.
 	latestRoom  [4]zk.Event
@@ -225,6 +228,9 @@ func (c *Client) Queued() *Call {
 func (c *Client) Accept(call *Call) {
 	last := call.Request.Op == OpCloseSession
 	switch {
+	case c.dead.Load() && !c.closed.Load():
+		c.unsent = append(c.unsent, call)
+		return
 	case c.closed.Load(), c.closing.Load() && !last:
 		c.complete(call, zk.ErrConnectionClosed)
 		return
@@ -460,17 +466,32 @@ func (c *Client) fail(err error, lists ...*[]*Call) {
 	}
 }
 
-// Kill ends the client as the death of its process would: the session stays at the servers until it runs out.
-// Goroutines that wait for a reply, or make another call, end by runtime.Goexit; watch channels are closed.
+// Die is the death of the client's process: the session stays at the servers until it runs out. Its goroutines cannot
+// be ended, as they may wait for each other. Nothing reaches them any more: those that wait for a reply or an event go
+// on waiting, and so do those that make another call, until Finish or Kill.
+func (c *Client) Die() {
+	c.buried = make(chan struct{})
+	c.dead.Store(true)
+	c.leave()
+	c.forgetLate()
+}
+
+// Kill ends the client, as Die does, and its goroutines that wait for a reply or make another call, by runtime.Goexit.
+// Watch channels are closed.
 func (c *Client) Kill() {
 	c.killed.Store(true)
+	c.leave()
+	c.forgetLate()
+	c.fail(errKilled, &c.waiting, &c.sent, &c.unsent)
+	c.Finish()
+}
+
+// leave ends the connection without a word to anybody here.
+func (c *Client) leave() {
 	if c.connected {
 		c.servers.Drop(c.conn)
 		c.connected = false
 	}
-	c.fail(errKilled, &c.waiting, &c.sent, &c.unsent)
-	c.forgetLate()
-	c.Finish()
 }
 
 var errKilled = errors.New("fakezk: the process of this client is dead")
@@ -489,7 +510,11 @@ func (c *Client) Finish() {
 	} else {
 		c.setState(zk.StateDisconnected)
 	}
-	c.fail(zk.ErrConnectionClosed, &c.unsent)
+	if c.buried != nil {
+		close(c.buried)
+		c.settle()
+	}
+	c.fail(zk.ErrConnectionClosed, &c.waiting, &c.sent, &c.unsent)
 	c.invalidate(zk.ErrClosing)
 	c.silence()
 }

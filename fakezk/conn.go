@@ -92,8 +92,11 @@ func (c *Conn) submit(r *Request) *Call {
 		call = &Call{done: make(chan error, 1)}
 	}
 	*call = Call{Request: *r, User: c.user, client: c.Client, done: call.done}
+	if c.dead.Load() {
+		<-c.buried
+	}
 	switch {
-	case c.killed.Load():
+	case c.killed.Load(), c.dead.Load() && c.refused.Add(1) > refusedMax:
 		call.done <- errKilled
 	case c.closed.Load():
 		call.done <- zk.ErrConnectionClosed
@@ -102,6 +105,10 @@ func (c *Conn) submit(r *Request) *Call {
 	}
 	return call
 }
+
+// refusedMax is how many calls of a process that has died are refused at the end, so that its goroutines end as after
+// Close: one that tries for ever is ended.
+const refusedMax = 100
 
 // survive ends a goroutine whose process has died.
 func (c *Conn) survive(err error) {

@@ -112,13 +112,13 @@ func (c *Client) tellLate(i int) {
 	c.inform(l.watch, l.Event, l.ends && len(l.behind) == 0)
 }
 
-// forgetLate is what the death of a process does to what is late: requests fail, watches wait again for their end.
+// forgetLate is what the death of a process does to what is late: calls and watches wait again for their end.
 func (c *Client) forgetLate() {
 	all := c.late
 	c.late, c.stalled = nil, nil
 	for _, l := range all {
 		if l.Call != nil {
-			c.finish(l.Call, errKilled)
+			c.waiting = append(c.waiting, l.Call)
 		} else if l.ends {
 			c.watches = append(c.watches, l.watch)
 		}

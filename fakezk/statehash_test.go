@@ -73,7 +73,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"lastZxid":            classed.Hashed + ", with one replica as far as watches depend on it",
 		"creds":               classed.Hashed + " by number: which they are is in the history of its calls",
 		"unsent sent waiting": classed.Hashed,
-		"watches events readers latest silent closing closed killed": classed.Hashed,
+		"watches events readers latest silent closing closed killed": classed.Hashed, "dead buried refused": "follows: of a process that has died nothing else matters",
 		"reading": "scratch: a lock",
 	})
 	classed.Check(t, reflect.TypeFor[Call](), map[string]string{

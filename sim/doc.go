@@ -17,6 +17,12 @@
 // healed, dead sessions expire, and every user has to finish. In the third the [Workload] judges what the users saw,
 // and what is left at the servers.
 //
+// # Processes that die
+//
+// Goroutines cannot be ended. Those of a process that dies wait for answers until the episode is over, and then get
+// errors, as after Close. Nothing that such a process leaves is a leak; how many episodes have left goroutines that do
+// not even end then is in [Result.Left].
+//
 // # Doors
 //
 // A process reaches the servers through a [Door], which the workload chooses. In process it has a [fakezk.Conn], which
@@ -28,8 +34,6 @@
 //     writes, or lose what goes in one direction only.
 //   - Pings are not steps, and overtake everything that is under way, so that time alone breaks no connection that
 //     works. The world chooses which server answers an address.
-//   - The goroutines of a process that dies cannot be ended. They wait for answers until the episode is over, and then
-//     get errors. Those that still remain are not leaks ([Result.Left]).
 //   - The users of a process share its connection. A request is attributed to the user that the world has just woken.
 //     If it had to wake several, as when their connection broke, the request is not attributed, and what depends on
 //     that is not judged ([World.Attributed], [Result.Partly]).

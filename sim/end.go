@@ -41,11 +41,18 @@ func (w *World) end(politely bool) {
 			}
 		}
 		switch {
-		case p.inProcess == nil:
+		case p.inProcess == nil || p.crashed:
 		case politely:
 			p.inProcess.Finish()
 		default:
 			p.inProcess.Kill()
+		}
+	}
+	for _, c := range w.dead {
+		if politely {
+			c.Finish()
+		} else {
+			c.Kill()
 		}
 	}
 	w.closeDoors()

@@ -67,15 +67,31 @@ func (w *World) endContexts() {
 
 func (w *World) accept(call *fakezk.Call) {
 	p := w.procs[call.Client().GUIDSeed&0xff-1]
-	if p.inProcess != call.Client() {
-		return // of a process that has died since
+	if p.crashed || p.inProcess != call.Client() { // of a process that has died since
+		call.Client().Accept(call)
+		return
 	}
 	if op := p.opOf(call.User); op != nil {
 		call.Tag = op.Number
 	}
 	w.noteSent(call)
 	w.noteAsked(p, call)
+	w.noteRemovals(&call.Request, call.Client().Session())
 	call.Client().Accept(call)
+}
+
+// noteRemovals notes that a client asks for the removal of ephemeral znodes of its own.
+func (w *World) noteRemovals(r *fakezk.Request, session int64) {
+	switch r.Op {
+	case fakezk.OpDelete:
+		if n, there := w.servers.Node(r.Path); there && session != 0 && n.Stat.EphemeralOwner == session {
+			w.removals = append(w.removals, Removal{r.Path, session})
+		}
+	case fakezk.OpMulti:
+		for i := range r.Ops {
+			w.noteRemovals(&r.Ops[i], session)
+		}
+	}
 }
 
 func compareCalls(a, b *fakezk.Call) int {

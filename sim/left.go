@@ -7,11 +7,13 @@ import (
 	"strings"
 )
 
-// outlived tells whether goroutines may be left at the end of the episode that are no fault of the recipe's. Over the
-// wire nothing ends the goroutines of a process that dies; and connections that code has opened by itself the world
-// cannot close, unless they were opened with [User.ZKOption].
+// outlived tells whether goroutines may be left at the end of the episode that are no fault of the recipe's: those of a
+// process that has died, which nothing can end, and over the wire those of connections that code has opened by itself
+// and that the world cannot close, as they were not opened with [User.ZKOption].
 func (w *World) outlived() bool {
-	return slices.ContainsFunc(w.doors, func(d *door) bool { return d.dead() || d.unknown.Load() })
+	died := func(p *process) bool { return len(p.crashes) > 0 }
+	return slices.ContainsFunc(w.procs, died) ||
+		slices.ContainsFunc(w.doors, func(d *door) bool { return d.unknown.Load() })
 }
 
 // leftMax is how many episodes of a campaign may leave goroutines behind, each with the buffers of its connections.

@@ -233,7 +233,11 @@ func (w *World) addProcess(d *digest.Sum, p *process, v fakezk.View) {
 	for _, b := range [...]bool{p.held, p.heldEvent, p.paused, p.crashed} {
 		d.Bool(b)
 	}
-	d.Int(int64(p.inProcess.StateHash(v, w.kept.name)))
+	if p.crashed {
+		d.Int(p.session()) // by which it is named; nothing else of it matters any more
+	} else {
+		d.Int(int64(p.inProcess.StateHash(v, w.kept.name)))
+	}
 	for _, u := range p.users {
 		d.Bool(u.done)
 		d.Bool(u.resting)

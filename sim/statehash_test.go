@@ -30,7 +30,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"memory":                                "follows: of its fields those named here, through which it is reached", "witness": "scratch: of coverage", "start alarm": "constant",
 		"quiet livelock endless":    "scratch: of the liveness phase",
 		"fence mu kick asleep":      "scratch: of synchronisation",
-		"handed handedBefore doors": wire, "endRandom bubble": "constant",
+		"handed handedBefore doors": wire, "dead": "follows: the history", "endRandom bubble": "constant",
 		"outside panicked struck nobodys random": classed.Hashed,
 		"ops":                                    "follows: the history",
 		"lasting":                                "follows: the history, and what its process was told",
@@ -40,7 +40,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"trace unkept record hash":               "scratch: for people",
 	})
 	classed.Check(t, reflect.TypeFor[memory](), map[string]string{
-		"changes deaths parents": "follows: the history", "herd": classed.Hashed, "ticks": "scratch: of the liveness phase",
+		"changes deaths parents removals": "follows: the history", "herd": classed.Hashed, "ticks": "scratch: of the liveness phase",
 		"submitted submittedBefore notes notesBefore ended endedBefore": "scratch: empty when a choice is due",
 		"actions targets empty pinging watchers":                        "scratch: memory",
 	})
@@ -53,7 +53,7 @@ func TestFieldsAreClassed(t *testing.T) {
 	})
 	classed.Check(t, reflect.TypeFor[User](), map[string]string{
 		"Client Index world process conn": "constant", "Incarnation": "follows: its process's",
-		"told toldAt": "follows: what its process was told; when is compared with the present step only", "op done resting stalledLong": classed.Hashed, "dead": "follows: crashed", "guids": "follows: what it was told",
+		"told toldAt": "follows: what its process was told; when is compared with the present step only", "op done resting stalledLong": classed.Hashed, "dead": "follows: crashed", "atDeath": "constant", "guids": "follows: what it was told",
 		"stamped stamps sent": "scratch: of one step", "over": wire, "spare": "scratch: memory",
 	})
 	classed.Check(t, reflect.TypeFor[Op](), map[string]string{

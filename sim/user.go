@@ -28,6 +28,7 @@ type User struct {
 	done    bool
 	resting bool // it waits for the liveness phase, see AwaitLiveness
 	dead    atomic.Bool
+	atDeath func() // nil: nothing
 	guids   atomic.Uint64
 	spare   *outsideCall // memory to reuse
 	stamped int          // step of the last stamp …
@@ -161,6 +162,24 @@ func (u *User) run() {
 	u.world.episode.Run(u)
 }
 
+// AtDeath sets what the script's goroutine does last when its process has died: at once if it was not within the recipe,
+// else when the episode is over and the connection is closed.
+func (u *User) AtDeath(do func()) { u.atDeath = do }
+
+func (u *User) stopIfDead() {
+	if u.dead.Load() {
+		u.stop()
+	}
+}
+
+// stop ends the script of a process that has died.
+func (u *User) stop() {
+	if u.atDeath != nil {
+		u.atDeath()
+	}
+	runtime.Goexit()
+}
+
 // finish runs when the script ends, also when it ended by the death of the process.
 func (u *User) finish() {
 	problem := recover()
@@ -202,9 +221,7 @@ func StampOf(step int) int64 { return int64(step) * stampsPerStep }
 // Begin begins an operation. The context ends when the caller gives up, which is a fault, or, if
 // the operation is not cancelable, only with the episode.
 func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *Op) {
-	if u.dead.Load() {
-		runtime.Goexit()
-	}
+	u.stopIfDead()
 	call, w := u.stamp(), u.world
 	w.enter()
 	defer w.mu.Unlock()
@@ -240,9 +257,7 @@ func (w *World) newOp() *Op {
 // run beside it.
 func (op *Op) End(outcome Outcome, result string, err error) {
 	u := op.user
-	if u.dead.Load() {
-		runtime.Goexit()
-	}
+	u.stopIfDead()
 	op.Return = u.stamp()
 	op.Outcome, op.Result, op.Err = outcome, result, err
 	w := u.world
@@ -283,9 +298,7 @@ func (u *User) Do(what string, do func() string) {
 func (u *User) Wait(d time.Duration) {
 	u.world.beginsToWait()
 	time.Sleep(d)
-	if u.dead.Load() {
-		runtime.Goexit()
-	}
+	u.stopIfDead()
 }
 
 // AwaitLiveness waits for the liveness phase, which begins when all users wait for it or have finished; nothing strikes a process
@@ -319,9 +332,7 @@ func (w *World) countUnfinished() (n int) {
 }
 
 func (u *User) outside(request outsideCall) {
-	if u.dead.Load() {
-		runtime.Goexit()
-	}
+	u.stopIfDead()
 	w := u.world
 	w.enter()
 	call := u.spareCall()
@@ -335,7 +346,7 @@ func (u *User) outside(request outsideCall) {
 	w.mu.Unlock()
 	w.wake()
 	if !<-call.done {
-		runtime.Goexit()
+		u.stop()
 	}
 	w.enter()
 	u.spare = call
@@ -351,7 +362,7 @@ func (u *User) spareCall() *outsideCall {
 	return call
 }
 
-// crash ends a process: its goroutines end, its session stays at the servers.
+// crash ends a process: its goroutines wait for ever, its session stays at the servers.
 func (w *World) crash(p *process) {
 	p.crashed, p.held, p.paused = true, false, false
 	p.crashes = append(p.crashes, w.step)
@@ -369,7 +380,8 @@ func (w *World) crash(p *process) {
 		return c.user.process == p
 	})
 	if w.door == InProcess {
-		p.inProcess.Kill()
+		p.inProcess.Die()
+		w.dead = append(w.dead, p.inProcess)
 	} else {
 		p.door.crash()
 	}

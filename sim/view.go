@@ -23,6 +23,9 @@ func (w *World) Ops() []*Op {
 // Changes returns what was committed, in order.
 func (w *World) Changes() []Change { return w.changes }
 
+// Removals are what clients have asked for of their own ephemeral znodes' removal, carried out or not, in order.
+func (w *World) Removals() []Removal { return w.removals }
+
 // Attributed tells whether it is known of every change which operation asked for it. Over the wire it may not be: of
 // two users who share a *zk.Conn a request is the one's whom the world had woken, if it was one and not both, as after
 // a loss of their connection.

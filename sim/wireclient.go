@@ -212,6 +212,7 @@ func (c *wireClient) accept(h handed) {
 	}
 	c.world.noteSent(&call.Call)
 	c.world.noteAsked(c.process, &call.Call)
+	c.world.noteRemovals(&call.Request, c.Session())
 	c.world.cfg.places.noteWire(&call.Call, c.world.pending())
 	c.sent = append(c.sent, call)
 }

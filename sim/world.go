@@ -87,6 +87,8 @@ type World struct {
 
 	*memory
 
+	dead []*fakezk.Client // of processes that have died
+
 	bubble    int         // its number, if anybody wants to know
 	random    *randomness // nil if the tape of exact mode decides
 	endRandom func()
@@ -109,6 +111,12 @@ type Herd struct {
 	Zxid int64
 	Path string
 	Ops  []*Op
+}
+
+// Removal is the request of a client to remove an ephemeral znode of its session's.
+type Removal struct {
+	Path    string
+	Session int64
 }
 
 // process is one client process: one session (at a time), several users.

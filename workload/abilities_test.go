@@ -65,6 +65,7 @@ func TestEveryAbilityIsListed(t *testing.T) {
 		"interface{OneObject()}", "interface{ZK() *zk.Conn}", "interface{Unwrap() recipes.Conn}",
 		"interface{agree(terms)}", "interface{reach(to any) bool}", "resolver", "ending", "interface{Close()}",
 		"interface{Close() error}", "interface{GoesBySession() bool}",
+		"interface{AtDeath(func())}",
 	}
 	listed, used := map[string]bool{}, map[string]bool{}
 	for _, file := range src {

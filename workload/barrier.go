@@ -105,6 +105,7 @@ func surelyOpen(all []*sim.Op) bool {
 
 func (e *barrierEpisode) Run(u User) {
 	gate := e.new(u.Conn(), e.Path)
+	e.AtDeath(u, func() { e.Over(gate) })
 	for name := range e.Turns(u) {
 		operateBarrier(u, gate, name)
 	}

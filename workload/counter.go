@@ -81,6 +81,7 @@ func planCounter(p *sim.Plan, path string, new maker[Adder]) *counterEpisode {
 
 func (e *counterEpisode) Run(u User) {
 	counter := e.new(u.Conn(), e.Path)
+	e.AtDeath(u, func() { e.Over(counter) })
 	for delta := range e.Turns(u) {
 		if delta == 0 {
 			readNumber(u, counter)

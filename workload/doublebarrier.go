@@ -138,6 +138,7 @@ func (e *roundsEpisode) MayWaitForever(_, waiting []*sim.Op) []*sim.Op {
 
 func (e *roundsEpisode) Run(u User) {
 	barrier := e.new(u.Conn(), e.Path)
+	e.AtDeath(u, func() { e.Over(barrier) })
 	for turn := range e.Turns(u) {
 		takePart(u, barrier, turn)
 	}

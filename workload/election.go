@@ -130,6 +130,11 @@ func (e *electionEpisode) Run(u User) {
 		inner := made(c, path)
 		return secondObject{recipe: inner.Candidate, holder: inner.holder, take: inner.Campaign, give: inner.Resign}
 	})
+	over := func() {
+		h.end()
+		e.Over(c.Candidate)
+	}
+	e.AtDeath(u, over)
 	for turn := range e.Turns(u) {
 		if turn.ask && c.Teller != nil {
 			askLeader(u, c.Teller)
@@ -143,8 +148,7 @@ func (e *electionEpisode) Run(u User) {
 		e.Over(c.Candidate)
 		c = made(u.Conn(), e.Path)
 	})
-	h.end()
-	e.Over(c.Candidate)
+	over()
 }
 
 func (e *electionEpisode) serve(u User, c candidateRecipe, turn term, home *household) {

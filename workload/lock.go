@@ -167,6 +167,11 @@ func (e *lockEpisode) Run(u User) {
 		inner := made(c, path)
 		return secondObject{recipe: inner.Locker, holder: inner.holder, take: inner.Lock, give: inner.Unlock}
 	})
+	over := func() {
+		h.end()
+		e.Over(lock.Locker)
+	}
+	e.AtDeath(u, over)
 	for turn := range e.Turns(u) {
 		if e.terms.shared() {
 			u.Do("come", func() string { return "to the lock" })
@@ -179,8 +184,7 @@ func (e *lockEpisode) Run(u User) {
 		e.Over(lock.Locker)
 		lock = made(u.Conn(), e.Path)
 	})
-	h.end()
-	e.Over(lock.Locker)
+	over()
 }
 
 func (e *lockEpisode) turn(u User, lock lockRecipe, turn lockTurn, home *household) {

@@ -209,6 +209,7 @@ type finish struct {
 func (e *lockingEpisode) Run(u User) {
 	made := func() lockingQueueRecipe { return able[lockingQueueRecipe](&e.terms, e.new(u.Conn(), e.Path)) }
 	q := made()
+	e.AtDeath(u, func() { e.Over(q.LockingQueuer) })
 	for turn := range e.Turns(u) {
 		e.turn(u, q, turn)
 	}

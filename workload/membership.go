@@ -145,6 +145,7 @@ func (e *membershipEpisode) Run(u User) {
 	name := "m" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(e.lives[s])
 	made := func() groupRecipe { return able[groupRecipe](&e.terms, e.new(u.Conn(), e.Path)(name)) }
 	m := &visitor{User: u, group: made(), name: name}
+	e.AtDeath(u, func() { e.Over(m.group.Grouper) })
 	for turn := range e.Turns(u) {
 		if turn.outside {
 			m.lookAround(turn.looks)

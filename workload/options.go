@@ -97,7 +97,7 @@ func SetUp(f func(c recipes.Conn, path string) error) Option {
 }
 
 // Closing says that the recipe has to be closed: each user calls its Close() or Close() error when its script is over,
-// so that goroutines of the recipe's own can end. A user whose process has died does not.
+// so that goroutines of the recipe's own can end. If its process dies, that comes when the episode is over.
 func Closing() Option { return func(t *terms) { t.closes = true } }
 
 // JudgeWrites has a lock judged by what the resource accepted that it guards, too: no write of a holder after one of a

@@ -176,6 +176,7 @@ func surelyLeft(ops []*sim.Op) (items int) {
 
 func (e *queueEpisode) Run(u User) {
 	q := e.user(e.new(u.Conn()))
+	e.AtDeath(u, func() { e.Over(q.recipe) })
 	for name := range e.Turns(u) {
 		e.operate(u, q, name)
 	}

@@ -149,6 +149,11 @@ func (e *rwEpisode) Run(u User) {
 		inner := made(c, path)
 		return secondObject{recipe: inner.RWLocker, holder: inner.holder, take: inner.Lock, give: inner.Unlock}
 	})
+	over := func() {
+		h.end()
+		e.Over(lock.RWLocker)
+	}
+	e.AtDeath(u, over)
 	for turn := range e.Turns(u) {
 		e.turn(u, lock, turn, h)
 	}
@@ -158,8 +163,7 @@ func (e *rwEpisode) Run(u User) {
 		e.Over(lock.RWLocker)
 		lock = made(u.Conn(), e.Path)
 	})
-	h.end()
-	e.Over(lock.RWLocker)
+	over()
 }
 
 func (e *rwEpisode) turn(u User, lock rwRecipe, turn rwTurn, home *household) {

@@ -101,6 +101,13 @@ func (c *Script[T]) Over(recipe any) {
 	}
 }
 
+// AtDeath has what a user was given closed, if it has to be, when its process has died: by over, as at the end of Run.
+func (c *Script[T]) AtDeath(u User, over func()) {
+	if dying, can := u.(interface{ AtDeath(func()) }); can && c.terms.closes {
+		dying.AtDeath(over)
+	}
+}
+
 // Judging begins a judgement, in which what the recipe's options waive is not judged.
 func (c *Script[T]) Judging(v *View) Judgement {
 	v.terms = &c.terms

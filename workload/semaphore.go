@@ -131,6 +131,11 @@ func (e *semaphoreEpisode) Run(u User) {
 		inner := made(c, path)
 		return secondObject{recipe: inner.Permitter, holder: inner.holder, take: inner.Acquire, give: inner.Release}
 	})
+	over := func() {
+		h.end()
+		e.Over(semaphore.Permitter)
+	}
+	e.AtDeath(u, over)
 	for turn := range e.Turns(u) {
 		e.turn(u, semaphore, turn, h)
 	}
@@ -140,8 +145,7 @@ func (e *semaphoreEpisode) Run(u User) {
 		e.Over(semaphore.Permitter)
 		semaphore = made(u.Conn(), e.Path)
 	})
-	h.end()
-	e.Over(semaphore.Permitter)
+	over()
 }
 
 func (e *semaphoreEpisode) turn(u User, s semaphoreRecipe, turn permitTurn, home *household) {

@@ -147,6 +147,7 @@ func siteName(s int) string { return "s" + strconv.Itoa(s+1) }
 func (e *transactions) Run(u User) {
 	s := e.Slot(u)
 	c := able[twoPhaseRecipe](&e.terms, e.new(u.Conn(), e.Path))
+	e.AtDeath(u, func() { e.Over(c.Committer) })
 	for turn := range e.Turns(u) {
 		name, tx, _ := strings.Cut(turn, " ")
 		e.operate(u, c, name, tx, siteName(s))

@@ -3,6 +3,7 @@ package workload
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -168,6 +169,14 @@ func (c commits) by(change *sim.Change) *sim.Op {
 	return nil
 }
 
+// sortOf is a path without the numbers and identities in its name.
+func sortOf(path string) string {
+	parent := parentOf(path)
+	return parent + varying.ReplaceAllString(path[len(parent):], "#")
+}
+
+var varying = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|-?[0-9a-f]{16,}|-?[0-9]+`)
+
 func parentOf(path string) string {
 	return path[:max(strings.LastIndexByte(path, '/'), 1)]
 }
@@ -196,7 +205,13 @@ func (v *View) Leaks() []sim.Violation {
 	if len(v.Waiting) > 0 {
 		return nil
 	}
-	return v.LeftBehind(v.Ops, v.Left)
+	return v.LeftBehind(where(v.Ops, v.lives), v.Left)
+}
+
+// lives tells whether the process of an operation has not died, so that it can tidy up.
+func (v *View) lives(op *sim.Op) bool {
+	_, crashed := v.Crash(op.Client, op.Incarnation)
+	return !crashed
 }
 
 // NotesOf is how many notes a client may keep, see [Leftovers].

@@ -264,6 +264,8 @@ func (u simUser) Conn() recipes.Conn {
 	return u.conns.of(u.of)
 }
 
+func (u simUser) AtDeath(do func()) { u.of.AtDeath(do) }
+
 func (u simUser) AwaitOthers() { u.of.AwaitOthers() }
 
 func (u simUser) AwaitLiveness() bool {
