@@ -479,12 +479,17 @@ func (l *Round) leftover(v *workload.View) []sim.Violation {
 	}
 	notes, own := map[int64]int{}, map[string]int{} // by session, and by directory
 	callers := callersOf(v.Ops)
+	removed := func(path string) bool { // whether anything below its parent was ever removed
+		parent, known := tree[path[:max(strings.LastIndexByte(path, '/'), 1)]]
+		return !known || parent.Stat.Cversion != parent.Stat.NumChildren
+	}
 	for _, path := range slices.Sorted(maps.Keys(tree)) {
 		stat := tree[path].Stat
 		switch owner := stat.EphemeralOwner; {
 		case path == l.run.claim.sign() || path == l.run.claim.inUse() || v.Left.Errand(path):
 		case owner != 0 && (!l.alive(owner) || v.Left.Notes && notes[owner] < l.notesOf(v, owner)):
 			notes[owner]++
+		case owner != 0 && !removed(path): // it says that its client lives
 		case owner != 0:
 			return []sim.Violation{sim.Violation{Property: "orphan"}.Saying(
 				"%s of session %v, which is alive, is left after everybody has finished",

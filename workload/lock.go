@@ -25,8 +25,9 @@ package workload
 //   - progress: once faults are healed every client gets the lock. What keeps a waiter from it is named: lost-wakeup
 //     (it is first, and nothing will wake it), self-block (it waits for a znode that it made itself), orphan (it
 //     waits for a znode whose operation is over), deadlock (all wait for each other).
-//   - no leaks: afterwards no ephemeral znode of a finished operation is left (orphan), wherever in the tree; no watch
-//     on a znode that will not come (watch-leak), no goroutine (goroutine-leak).
+//   - no leaks: afterwards no ephemeral znode of a finished operation is left (orphan) but what its client keeps, see
+//     the package documentation, Orphans, wherever in the tree; no watch on a znode that will not come (watch-leak), no
+//     goroutine (goroutine-leak).
 //   - leak: after a call that no fault disturbed, calls of its operation by its user have left at most one persistent
 //     znode in a directory with a sequence number, the session or a random identity in its name. So each user may keep
 //     a directory, and any number of znodes may wait for the next comer to remove them.

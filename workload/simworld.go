@@ -3,6 +3,7 @@ package workload
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -154,6 +155,7 @@ func (w simWorld) leftNodes(of []*sim.Op, allowed Leftovers) (found []sim.Violat
 	}
 	notes := map[int64]int{} // by session
 	var own []leftover
+	kept := map[string]int{} // by sort and session
 	w.Servers().Walk("/", func(path string, n fakezk.NodeInfo) {
 		made, maker := all.creation(path)
 		if maker == nil || len(found) > 0 || allowed.Errand(path) {
@@ -162,6 +164,7 @@ func (w simWorld) leftNodes(of []*sim.Op, allowed Leftovers) (found []sim.Violat
 		switch {
 		case made.Owner != 0 && allowed.Notes && notes[made.Owner] < NotesOf(of, maker.Client):
 			notes[made.Owner]++
+		case made.Owner != 0 && w.keeps(path, made.Owner, kept) <= NotesOf(of, maker.Client)+w.Struck():
 		case made.Owner != 0:
 			found = append(found, w.orphaned(path, maker, n.Stat.EphemeralOwner))
 		case !allowed.Values && (made.Sequential || w.Identified(path[strings.LastIndexByte(path, '/')+1:])):
@@ -205,6 +208,19 @@ func (w simWorld) leaks(ops []*sim.Op, own []leftover) []sim.Violation {
 // alike tells whether two calls are of one operation, by one user in one session.
 func alike(a, b *sim.Op) bool {
 	return a.Name == b.Name && clientID(a) == clientID(b) && a.SessionAt == b.SessionAt
+}
+
+// keeps counts an ephemeral znode of a session that may be one which its client keeps, such as a note that it lives:
+// nobody has ever asked for the removal of one of its own like it. It returns how many of that sort the session has; of
+// others too many.
+func (w simWorld) keeps(path string, session int64, kept map[string]int) int {
+	sort := sortOf(path)
+	if slices.ContainsFunc(w.Removals(), func(r sim.Removal) bool { return sortOf(r.Path) == sort }) {
+		return math.MaxInt
+	}
+	key := fmt.Sprint(session, sort)
+	kept[key]++
+	return kept[key]
 }
 
 func (w simWorld) orphaned(path string, maker *sim.Op, owner int64) sim.Violation {
