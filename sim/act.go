@@ -176,11 +176,11 @@ func (w *World) arrive(p *process, c client) {
 func (w *World) carryOut(p *process, c client) *fakezk.Call {
 	w.actor = c.Sent().Tag
 	w.foldRequest(&c.Sent().Request)
+	w.startCounter(&c.Sent().Request)
 	w.nobodys = w.nobodys || c.Sent().User < 0 && !reads(c.Sent().Request.Op)
 	call := c.Arrive(w.now())
 	w.actor = 0
 	w.asks(p, func() string { return requestName(call.Request.Op) + " " + requestPath(&call.Request) })
-	w.startCounters()
 	w.witness.request(w, p, call)
 	return call
 }

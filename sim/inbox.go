@@ -135,14 +135,6 @@ func (w *World) eventSent(conn fakezk.ConnID, _ fakezk.Message) {
 	}
 }
 
-// startCounters lets the sequence counters of znodes just created begin near their end.
-func (w *World) startCounters() {
-	for _, path := range w.counters {
-		w.servers.SetSequence(path, w.firstNumber)
-	}
-	w.counters = w.counters[:0]
-}
-
 // enter locks what recipes' goroutines hand in. One that a timer has woken was not woken by the loop, but the loop
 // had come to rest before time could pass: the fence tells that to the memory model, and thus to the race detector.
 func (w *World) enter() {

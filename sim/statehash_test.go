@@ -24,7 +24,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"servers replicas lag procs":            classed.Hashed,
 		"last":                                  "scratch: it orders the list of actions, which are all taken, and is forgotten when torture ends",
 		"faults faultsDue firstNumber versions": classed.Hashed,
-		"counters":                              "scratch: empty between steps",
+		"counters":                              "follows: the history",
 		"step":                                  "scratch: judges compare steps only, and their order is the history's; limits of steps end a search",
 		"liveness elapsed offset brief outage":  classed.Hashed,
 		"memory":                                "follows: of its fields those named here, through which it is reached", "witness": "scratch: of coverage", "start alarm": "constant",

@@ -223,6 +223,7 @@ func (w *World) setUp(workload Workload) {
 	}
 	w.makeParents()
 	w.prepare()
+	w.startCounters()
 	for id, users := range w.episode.Users() {
 		w.procs = append(w.procs, newProcess(id, users))
 	}
@@ -305,7 +306,6 @@ func (w *World) makeParent(path string, made map[string]bool) {
 		if w.versions != 0 {
 			w.servers.SetVersions(path, w.versions)
 		}
-		w.startCounters()
 	}
 }
 

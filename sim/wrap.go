@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/go-zookeeper/zk"
 
@@ -16,7 +17,7 @@ type counterEnd struct {
 	path string
 }
 
-// drawCounters draws which counters begin near their ends: the numbers of sequential children; the versions of children,
+// drawCounters draws which counters begin near their ends: the numbers of sequential children, see startCounter; the versions of children,
 // which go by twice as fast; or those numbers, and the versions of the data and of the ACLs of the znodes that are there at
 // first. (New ones have the version 0 on every server.)
 func (w *World) drawCounters() {
@@ -27,6 +28,32 @@ func (w *World) drawCounters() {
 		w.versions = math.MaxInt32 - before
 	case 2:
 		w.firstNumber = 1<<30 - before
+	}
+}
+
+// startCounters lets the sequence counters of the znodes that are there at first begin near their end: much may have been
+// created below them before.
+func (w *World) startCounters() {
+	for _, path := range w.counters {
+		w.servers.SetSequence(path, w.firstNumber)
+	}
+	w.counters = w.counters[:0]
+}
+
+// startCounter lets the sequence counter of a znode that was made during the episode begin near its end when the first
+// number is taken from it: a recipe that makes its directory once, and numbers what is below, comes there in the end. One
+// of which no number is asked is as new as it is.
+func (w *World) startCounter(r *fakezk.Request) {
+	for i := range r.Ops {
+		w.startCounter(&r.Ops[i])
+	}
+	if len(w.counters) == 0 || reads(r.Op) || r.Flags&zk.FlagSequence == 0 {
+		return
+	}
+	parent := r.Path[:max(strings.LastIndexByte(r.Path, '/'), 0)]
+	if i := slices.Index(w.counters, parent); i >= 0 {
+		w.counters = slices.Delete(w.counters, i, i+1)
+		w.servers.SetSequence(parent, w.firstNumber)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
@@ -313,3 +314,37 @@ func TestBrokenSemaphores(t *testing.T) {
 	wantBroken(t, newPermits(2, func(p *permits) { p.order = func(a, b string) int { return bySequence(b, a) } }),
 		sim.NoFaults, "order", "was waiting")
 }
+
+// A directory that a recipe has just made has not used up any counter, unless the recipe numbers what is below.
+func TestCountersOfANewDirectory(t *testing.T) {
+	for _, flags := range []int32{zk.FlagEphemeral, zk.FlagEphemeralSequential} {
+		var old atomic.Bool
+		w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+			return &cabin{conn: c, dir: path, flags: flags, old: &old}
+		}, workload.Waive("exclusion", "exclusion-in-session"))
+		campaign(t, w, sim.Config{Episodes: 300, Seed: 1, Faults: sim.Wrap, NoFaultsAtAll: true, NoShrink: true})
+		if old.Load() != (flags == zk.FlagEphemeralSequential) {
+			t.Errorf("flags %d: much had been created in a new directory: %v", flags, old.Load())
+		}
+	}
+}
+
+// cabin makes a directory, and a znode in it for each hold; it excludes nobody.
+type cabin struct {
+	conn  recipes.Conn
+	dir   string
+	flags int32
+	own   string
+	old   *atomic.Bool // whether ever so much had been created in the directory
+}
+
+func (c *cabin) Lock(context.Context) (err error) {
+	c.conn.Create(c.dir, nil, 0, world)
+	c.own, err = c.conn.Create(c.dir+"/"+recipes.NewGUID(c.conn), nil, c.flags, world)
+	if _, stat, failed := c.conn.Exists(c.dir); failed == nil && (stat.Cversion < 0 || stat.Cversion > 1000) {
+		c.old.Store(true)
+	}
+	return err
+}
+
+func (c *cabin) Unlock(context.Context) error { return c.conn.Delete(c.own, -1) }
