@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -49,6 +50,9 @@ func WithStrategy(name string) Option { return func(c *checkConfig) { c.Strategy
 
 const episodesDefault = 2000
 
+// ShrinkTime is how long [Check] and torture run minimise by default.
+const ShrinkTime = 20 * time.Second
+
 // Check runs a workload through many simulated episodes and fails the test with the smallest story of a broken
 // property that it finds. Every choice is drawn through rapid, so a failure leaves a fail file that the next run
 // tries first, and -rapid.checks=N sets the number of episodes. A failure is made as small as [Run] makes its
@@ -68,7 +72,7 @@ const episodesDefault = 2000
 // With the flag -zktorture.replay=FILE nothing is drawn: the run in the file is run again.
 func Check(t *testing.T, w Workload, opts ...Option) {
 	t.Helper()
-	config := checkConfig{Config: Config{Episodes: episodesDefault}}
+	config := checkConfig{Config: Config{Episodes: episodesDefault, ShrinkTime: ShrinkTime}}
 	for _, o := range opts {
 		o(&config)
 	}
@@ -140,10 +144,11 @@ func (c *checker) byRapid(notes []string, seeded bool) {
 		flags["rapid.seed"] = fmt.Sprint(max(c.cfg.Seed, 1))
 	}
 	c.cfg.Again = goTest(t.Name()) + " -zktorture.replay=FILE"
-	p := &property{workload: c.w, cfg: c.cfg, solo: newSolo(c.w, c.cfg), due: hurry(t), witness: newWitness(statesMax),
+	p := &property{workload: c.w, cfg: c.cfg, solo: newSolo(context.Background(), c.w, c.cfg), due: hurry(t), witness: newWitness(statesMax),
 		files: failFilesOf(t.Name())}
 	defer p.solo.end()
 	p.flags = setFlags(flags)
+	p.asked = flagOf("rapid.checks")
 	said, failed := underRapid(t, p.files, p.run)
 	p.flags()
 	notes = append(notes, p.files.said()...)
@@ -153,14 +158,14 @@ func (c *checker) byRapid(notes []string, seeded bool) {
 		p.minimise()
 		c.tell(*p.last, again, append([]string{said}, notes...))
 	case why != "":
-		c.fail(why)
+		c.fail(fmt.Sprintf("%s\n%d of %s episodes were run", why, p.episodes, p.asked))
 		c.logEach(append(notes, said))
 	case failed:
 		c.fail(said)
 		c.logEach(notes)
 	default:
 		if p.late {
-			t.Logf("the time of the test is nearly over: %d episodes were run", p.episodes)
+			t.Logf("the time of the test is nearly over: %d of %s episodes were run", p.episodes, p.asked)
 		}
 		c.logEach(append([]string{said}, notes...))
 		t.Log(p.witness.sights().coverage(p.episodes))
@@ -193,7 +198,7 @@ func Property(w Workload, opts ...Option) func(*rapid.T) {
 			rt.Fatal(err)
 		}
 		p := &property{workload: w, cfg: cfg, test: test,
-			solo: &solo{workload: w, servers: fakezk.New(fakezk.Config{})}}
+			solo: &solo{ctx: context.Background(), workload: w, servers: fakezk.New(fakezk.Config{})}}
 		p.fuzz(rt) // a fuzzer keeps what kills the process by itself
 	}
 }
@@ -209,6 +214,7 @@ type property struct {
 	files    *failFiles
 	flags    func() // gives rapid's flags back
 	episodes int
+	asked    string // how many episodes were asked for
 	broken   string // the name of what broke first; afterwards nothing else counts
 	last     *Found // the last run that broke it
 
@@ -250,6 +256,10 @@ func (p *property) run(rt *rapid.T) {
 		p.files.done(file + " could not be judged: " + o.Unknown)
 	default:
 		p.files.passed(source.over)
+	}
+	if p.solo.full && p.last == nil {
+		p.unknown = cmp.Or(p.unknown, heavyLeft())
+		runtime.Goexit()
 	}
 	if o.Unknown == "" {
 		return
@@ -342,9 +352,12 @@ func (c *checker) byRun(notes []string) {
 		c.fail(err.Error())
 		c.logEach(notes)
 	case r.Verdict == VerdictUnknown:
-		c.fail(fmt.Sprintf("%s: unknown: %s", c.w.Name(), r.Reason))
+		c.fail(fmt.Sprintf("%s: unknown: %s\n%d of %d episodes were run", c.w.Name(), r.Reason, r.Episodes, r.Asked))
 		c.logEach(notes)
 	case len(r.Violations) > 0:
+		if r.Short != "" {
+			notes = append(notes, fmt.Sprintf("%d of %d episodes were run: %s", r.Episodes, r.Asked, r.Short))
+		}
 		c.tell(r.Violations[0], "", notes)
 	default:
 		c.logEach(notes)

@@ -73,7 +73,7 @@ func (f *forks) all(ctx context.Context) error {
 	working, halt := context.WithCancel(ctx)
 	defer halt()
 	work := func(dog *watchdog) { f.work(working, dog) }
-	switch why := guard(f.workload, f.cfg, runtime.GOMAXPROCS(0), work, func() {}, halt); why {
+	switch why := guard(ctx, f.workload, f.cfg, runtime.GOMAXPROCS(0), work, func() {}, halt); why {
 	case "":
 		return ctx.Err()
 	case episodeCut:

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -214,7 +215,7 @@ func replayOnce(workload Workload, c *Counterexample) (*Replayed, error) {
 	e := cfg.episode(c.Choices.Replay())
 	e.trace, e.places = &trace, newPlaces()
 	e.exact = c.Exact
-	alone := &solo{workload: workload, servers: fakezk.New(fakezk.Config{})}
+	alone := &solo{ctx: context.Background(), workload: workload, servers: fakezk.New(fakezk.Config{})}
 	o := alone.run(e)
 	if alone.frozen != nil {
 		return nil, alone.frozen

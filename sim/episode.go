@@ -55,7 +55,8 @@ type outcome struct {
 	wire     bool
 	cutShort string // why all of the run was not judged: then it is no pass, also where that is waived
 	outlive  bool   // goroutines may outlive the episode, see [World.outlived]
-	left     string // where goroutines have, "" if none
+	leaked   bool   // goroutines have
+	left     string // where, if that is not judged; "" if none
 	outside  string // see [World.outsider]
 }
 
@@ -69,12 +70,12 @@ func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	cfg.dog.enter(cfg.exact)
 	cfg.dog.start()
 	defer cfg.dog.crash.begin(cfg.number)()
-	leaked := inBubble(func() { newWorld(cfg).run(workload, o) })
+	o.leaked = inBubble(func() { newWorld(cfg).run(workload, o) })
 	cfg.dog.leave()
 	switch {
-	case leaked && o.outlive:
+	case o.leaked && o.outlive:
 		o.left = leftPlaces(o.bubble)
-	case leaked && len(o.Violations) == 0 && o.outside == "" && o.aborted == nil:
+	case o.leaked && len(o.Violations) == 0 && o.outside == "" && o.aborted == nil:
 		o.Violations = []Violation{{Property: "goroutine-leak", Message: describeLeak(o.bubble)}}
 	}
 	cfg.dog.stop() // what follows takes its time, and has limits of its own

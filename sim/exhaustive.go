@@ -291,7 +291,7 @@ func (s *search) in(cfg *episodeConfig, run func(*episodeConfig) *outcome) *outc
 	s.begin()
 	cfg.source, cfg.search, cfg.exact = s, s, false
 	o := run(cfg)
-	if o.aborted == errNotOurs {
+	if o.aborted == errNotOurs || o.aborted == errInterrupted {
 		return o
 	}
 	s.runs++
@@ -328,7 +328,10 @@ func (c *campaign) exhaust(ctx, stop context.Context, dog *watchdog) {
 		cfg := c.cfg.episode(nil)
 		cfg.servers, cfg.made, cfg.memory, cfg.number, cfg.dog = servers, before, memory, s.runs, dog
 		o := s.in(cfg, func(e *episodeConfig) *outcome { return runEpisode(c.workload, e) })
-		before = o.made
+		if before = o.made; o.aborted == errInterrupted {
+			s.why = c.spent(ctx, stop, s)
+			return
+		}
 		if o.aborted == nil {
 			if c.counts(o) {
 				if o = c.alone(o, servers, dog); !c.counts(o) {

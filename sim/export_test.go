@@ -234,7 +234,7 @@ func SingleEdits(w Workload, cfg Config, property string, choices Choices) (help
 	if err != nil {
 		panic(err)
 	}
-	c.solo = newSolo(w, c.cfg)
+	c.solo = newSolo(context.Background(), w, c.cfg)
 	defer c.solo.end()
 	s := &shrinker{property: property, budget: 1, known: &tree{}, cfg: c.cfg, solo: c.solo}
 	best := s.run(choices.Replay(), nil)
@@ -253,4 +253,11 @@ func SingleEdits(w Workload, cfg Config, property string, choices Choices) (help
 		}
 	}
 	return helped
+}
+
+// SetLeftGoroutines sets how many goroutines there may be, until undo is called.
+func SetLeftGoroutines(n int) (undo func()) {
+	old := leftGoroutinesMax
+	leftGoroutinesMax = n
+	return func() { leftGoroutinesMax = old }
 }

@@ -13,6 +13,11 @@ import (
 // recipe.
 func describeFreeze() string {
 	time.Sleep(200 * time.Millisecond) // by the wall clock: lets healthy worlds come to their end
+	return fmt.Sprintf("frozen for %v: %s", freezeAfter, standsAt())
+}
+
+// standsAt says at what a bubble stands still.
+func standsAt() string {
 	text, reason := awakeStacks(), ""
 	judge := loopStacks("sim.(*World).judge(")
 	switch {
@@ -28,7 +33,7 @@ func describeFreeze() string {
 		text, reason = loopStacks("sim.(*World).run("),
 			"no goroutine of the recipe runs: it is the simulator itself that stands still, which is a mistake in it"
 	}
-	return fmt.Sprintf("frozen for %v: %s\n%s", freezeAfter, reason, text)
+	return reason + "\n" + text
 }
 
 // ErrFrozen is the error of an episode whose world stood still.

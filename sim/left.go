@@ -21,9 +21,8 @@ const leftMax = 100
 
 // tooManyLeft says why a campaign cannot go on.
 func tooManyLeft(where string) string {
-	return fmt.Sprintf("%d episodes have left goroutines behind, at %s: they keep memory for ever. "+
-		"Let them end when their connection fails with zk.ErrClosing or zk.ErrConnectionClosed, and open connections "+
-		"with the option that the world gives, so that it can close them", leftMax, where)
+	return fmt.Sprintf("%d episodes have left goroutines behind, at %s: they keep memory for ever. %s", leftMax, where,
+		letThemEnd)
 }
 
 // leftPlaces names the functions at which goroutines stand that have been left behind in a bubble.

@@ -26,6 +26,7 @@ var children = map[string]func(args []string) error{
 	"again":  childAgain,
 	"judge":  childJudge,
 	"crash":  childCrash,
+	"stops":  childStops,
 }
 
 func TestMain(m *testing.M) {

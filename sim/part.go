@@ -78,6 +78,7 @@ func RunPart(ctx context.Context, workload Workload, config Config, from, episod
 	if err != nil {
 		return Part{}, err
 	}
+	c.ctx = ctx
 	if c.from = from; episodes > 0 || c.cfg.Strategy == Exhaustive {
 		c.run(ctx)
 	}
@@ -186,7 +187,10 @@ func (p *Part) record(index int, o *outcome, until string) {
 		first := PartEpisode{Message: o.Unknown, Episode: index, Choices: o.choices, Price: []int{index}}
 		p.doubt(1, &first, o.RawDisputed())
 	}
-	for _, v := range o.Violations {
+	for i, v := range o.Violations {
+		if slices.ContainsFunc(o.Violations[:i], func(u Violation) bool { return u.Property == v.Property }) {
+			continue
+		}
 		f := PartEpisode{Property: v.Property, Message: v.Message, First: index, Episode: index, Choices: o.choices}
 		switch until {
 		case "":
@@ -215,6 +219,23 @@ func (p *Part) find(f PartEpisode) {
 		p.Found[i] = f
 	}
 	p.Found[i].First, p.Found[i].Times = min(old.First, f.First), old.Times+f.Times
+}
+
+// properties are those that broke.
+func (p *Part) properties() []string {
+	var names []string
+	for _, f := range p.Found {
+		names = append(names, f.Property)
+	}
+	return names
+}
+
+// foundBeside is what broke beside known properties.
+func (p *Part) foundBeside(known []string) []PartEpisode {
+	if len(p.Found) == len(known) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(p.Found), func(f PartEpisode) bool { return slices.Contains(known, f.Property) })
 }
 
 // before tells whether an episode is to be kept rather than another. Those of equal price are executions of a search.
@@ -348,10 +369,15 @@ func (c *campaign) workElsewhere(ctx, stop context.Context, next *atomic.Int64) 
 
 // add adds a part that another process has run.
 func (c *campaign) add(p Part) error {
+	c.telling.Lock()
+	defer c.telling.Unlock()
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	known := c.part.properties()
 	err := c.part.Add(p)
 	c.bound()
+	found := c.part.foundBeside(known)
+	c.mu.Unlock()
+	c.tell(found)
 	return err
 }
 

@@ -51,7 +51,7 @@ func (c *campaign) repeat(choices Choices, watch *readiness) (*outcome, []Step) 
 // part.
 func (c *campaign) settleRun(f *Found) {
 	o, trace := c.repeat(f.Choices, nil)
-	f.Divergence = c.divergence(f.Choices, o, trace)
+	f.Divergence = c.divergence(f.Choices, o, trace) // nil if the campaign was interrupted
 	for range repeatsMax {
 		if f.Divergence == nil || o.breaks(f.Property) != nil {
 			break
@@ -83,6 +83,9 @@ func (c *campaign) divergence(choices Choices, o *outcome, trace []Step) *Diverg
 	var d *Divergence
 	for range comparisons {
 		other, line := c.repeat(choices, nil)
+		if c.solo.frozen != nil || c.solo.interrupted() {
+			return nil
+		}
 		if other.hash == o.hash && diverged(Lines(trace), Lines(line)) < 0 {
 			continue
 		}
@@ -145,6 +148,9 @@ func (c *campaign) rerun(index int, o *outcome, ran *episodeConfig) {
 	cfg := c.cfg.episode(o.choices.Replay())
 	cfg.servers, cfg.dog, cfg.number = ran.servers, ran.dog, ran.number
 	again := runEpisode(c.workload, cfg)
+	if again.aborted == errInterrupted {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.part.Rerun.Episodes++
@@ -156,7 +162,7 @@ func (c *campaign) rerun(index int, o *outcome, ran *episodeConfig) {
 // explainRerun finds out where the runs of the first episode that differed part; nil if none did, or no more do.
 func (c *campaign) explainRerun() (d *Divergence) {
 	differed := c.part.Differed
-	if differed == nil || c.part.Frozen != "" {
+	if differed == nil || c.part.Frozen != "" || c.solo.frozen != nil || c.solo.interrupted() {
 		return nil
 	}
 	for range repeatsMax / comparisons {

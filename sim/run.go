@@ -51,8 +51,14 @@ type Config struct {
 	// its kind, found in a build that is [Exact] if this one is. Choices that do not fit an episode are replaced by the
 	// nearest ones.
 	Near []Choices
+	// Found, if set, is called when a property breaks for the first time, while the campaign goes on: by one goroutine at
+	// a time. Which episode that is may depend on the machine.
+	Found func(episode int, v Violation)
 	// NoShrink leaves counterexamples as they were found.
 	NoShrink bool
+	// ShrinkTime is how long minimising may take, for all counterexamples together, the likely root first; by default there
+	// is no limit. What was not finished then says so, [Found.Unfinished]; nothing else depends on the machine.
+	ShrinkTime time.Duration
 	// Audit is the number of episodes, counted from the first, on which the checker's sensitivity is measured if
 	// nothing broke in them, see [Sensitivity].
 	Audit int
@@ -87,6 +93,16 @@ type Progress struct {
 	Struck       map[string]int // times each fault struck
 	Violations   int            // episodes in which a property broke
 	Elapsed      time.Duration
+	Minimising   *Minimising // nil while episodes are run
+}
+
+// Minimising is how far a counterexample is minimised that is being minimised.
+type Minimising struct {
+	Property string
+	Runs     int // so far
+	Clients  int // of the smallest …
+	Faults   int
+	Steps    int
 }
 
 // Verdict is ok, violation or unknown. Unknown is never a pass.
@@ -105,6 +121,8 @@ type Result struct {
 	Strategy         string
 	Seed             uint64
 	Episodes         int
+	Asked            int    // how many were asked for; 0 if no number was
+	Short            string // why they are fewer, or why the run ended early; else ""
 	Steps            int64
 	Operations       int64
 	Struck           map[string]int // times each fault struck
@@ -144,6 +162,7 @@ type Found struct {
 	Trace   []Step
 	History any // what the clients saw
 
+	Unfinished string      // why it may not be minimal, see [Config.ShrinkTime]; "" if it was minimised, or was not to be
 	Wire       bool        // see [WireNote]
 	Divergence *Divergence // if equal choices gave different runs: then the trace need not show the violation
 }
@@ -215,6 +234,7 @@ func Run(ctx context.Context, workload Workload, config Config) (Result, error) 
 	if err != nil {
 		return Result{}, err
 	}
+	c.ctx = ctx
 	if d := c.cfg.Duration; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d)
@@ -222,7 +242,7 @@ func Run(ctx context.Context, workload Workload, config Config) (Result, error) 
 	}
 	c.run(ctx)
 	c.progress()
-	return c.conclude(ctx), nil
+	return c.conclude(c.ctx), nil
 }
 
 func newCampaign(workload Workload, config Config) (*campaign, error) {
@@ -234,7 +254,7 @@ func newCampaign(workload Workload, config Config) (*campaign, error) {
 		return nil, fmt.Errorf("%w: all executions can be searched in process only: over the wire the state of the "+
 			"client's own library is not known", ErrConfig)
 	}
-	c := &campaign{workload: workload, cfg: cfg, begin: time.Now()}
+	c := &campaign{ctx: context.Background(), workload: workload, cfg: cfg, begin: time.Now()}
 	c.part = Part{Of: c.of(), Struck: make([]int, faultCount)}
 	if cfg.Coverage {
 		c.part.Seen = newSights(cfg.CoverageStates)
@@ -245,14 +265,18 @@ func newCampaign(workload Workload, config Config) (*campaign, error) {
 
 // campaign is a Run under way.
 type campaign struct {
+	ctx      context.Context // ends when the campaign is interrupted
 	workload Workload
 	cfg      Config
 	begin    time.Time
 	from     int // the first episode
 
+	telling sync.Mutex // is locked before mu, while Config.Found is called
+
 	mu   sync.Mutex
-	part Part  // what came of the episodes so far
-	solo *solo // for what is run again
+	part Part      // what came of the episodes so far
+	solo *solo     // for what is run again
+	due  time.Time // when minimising must end; zero: never, or it has not begun
 
 	last atomic.Int64 // no episode after this one need be run
 
@@ -279,7 +303,7 @@ func (c *campaign) run(ctx context.Context) {
 	} else {
 		go c.generate(ctx, stop, jobs)
 	}
-	c.freeze(guard(c.workload, c.cfg, workers, work, c.progress, halt))
+	c.freeze(guard(c.ctx, c.workload, c.cfg, workers, work, c.progress, halt))
 	if c.search != nil {
 		c.part.Search = c.search.reached()
 	}
@@ -298,11 +322,17 @@ func (c *campaign) progress() {
 		return
 	}
 	c.mu.Lock()
-	p := Progress{
-		c.part.Episodes, c.cfg.Episodes, c.part.Operations, c.struckByName(), c.part.Failures, time.Since(c.begin),
-	}
+	p := c.reached()
 	c.mu.Unlock()
 	c.cfg.Progress(p)
+}
+
+// reached is the progress. mu is held.
+func (c *campaign) reached() Progress {
+	return Progress{
+		Episodes: c.part.Episodes, Of: c.cfg.Episodes, Operations: c.part.Operations, Struck: c.struckByName(),
+		Violations: c.part.Failures, Elapsed: time.Since(c.begin),
+	}
 }
 
 // generate hands out the episodes in order.
@@ -321,7 +351,7 @@ func (c *campaign) generate(ctx, stop context.Context, jobs chan<- job) {
 		return false
 	}
 	if c.cfg.Strategy == Sweep {
-		c.sweep(send)
+		c.sweep(ctx, send)
 		return
 	}
 	for i := c.from; i < c.cfg.Episodes && send(job{index: i}); i++ {
@@ -353,6 +383,9 @@ func (c *campaign) work(stop context.Context, jobs <-chan job, dog *watchdog) {
 		cfg.servers, cfg.made, cfg.memory, cfg.number, cfg.dog = servers, before, memory, j.index, dog
 		cfg.witness = witness.next(j.index)
 		o := runEpisode(c.workload, cfg)
+		if o.aborted == errInterrupted {
+			return
+		}
 		if c.rerunDue(j.index, o) {
 			c.rerun(j.index, o, cfg)
 		}
@@ -363,11 +396,29 @@ func (c *campaign) work(stop context.Context, jobs <-chan job, dog *watchdog) {
 
 // record adds an episode. What comes of the campaign does not depend on the order of the calls.
 func (c *campaign) record(index int, o *outcome) {
+	c.telling.Lock()
+	defer c.telling.Unlock()
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	known := c.part.properties()
 	c.part.record(index, o, c.cfg.Until)
 	c.part.Ended = least(c.part.Ended, o.outside)
+	if o.leaked && c.part.Ended == "" && leftTooMuch() {
+		c.part.Ended = heavyLeft()
+	}
 	c.bound()
+	found := c.part.foundBeside(known)
+	c.mu.Unlock()
+	c.tell(found)
+}
+
+// tell tells what was found.
+func (c *campaign) tell(found []PartEpisode) {
+	if c.cfg.Found == nil {
+		return
+	}
+	for _, f := range found {
+		c.cfg.Found(f.Episode, Violation{Property: f.Property, Message: f.Message})
+	}
 }
 
 // bound notes after which episode none need be run. There cannot be many that leave goroutines behind.
@@ -388,9 +439,9 @@ func (c *campaign) bound() {
 func (c *campaign) conclude(ctx context.Context) Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.solo = newSolo(c.workload, c.cfg)
+	c.solo = newSolo(ctx, c.workload, c.cfg)
 	defer c.solo.end()
-	p := &c.part
+	p, interrupted := &c.part, ctx.Err() != nil
 	r := Result{
 		Unshrunk: c.cfg.NoShrink,
 		Workload: c.workload.Name(), Recipe: c.workload.Recipe(), Strategy: c.cfg.Strategy, Seed: c.cfg.Seed,
@@ -406,23 +457,49 @@ func (c *campaign) conclude(ctx context.Context) Result {
 	if p.Seen != nil && p.Frozen == "" {
 		r.Coverage = p.Seen.coverage(p.Episodes)
 	}
-	r.Interrupted = r.Episodes < c.cfg.Episodes && ctx.Err() != nil && c.cfg.Duration == 0
+	c.short(&r, interrupted)
 	c.judge(&r)
 	r.Elapsed = time.Since(c.begin)
 	return r
 }
 
-// violations are what was found, made small unless a world stands still.
+// short says how many episodes were asked for, and why fewer were run.
+func (c *campaign) short(r *Result, interrupted bool) {
+	r.Interrupted = r.Episodes < c.cfg.Episodes && interrupted
+	if c.cfg.Strategy == Exhaustive {
+		return // its Extent says that
+	}
+	if c.cfg.Episodes < endless {
+		r.Asked = c.cfg.Episodes
+	}
+	switch p := &c.part; {
+	case p.Frozen != "" || p.Ended != "":
+		r.Short = cmp.Or(p.Frozen, p.Ended)
+	case r.Episodes >= c.cfg.Episodes || c.cfg.Until != "" && len(p.Found) > 0:
+	case interrupted:
+		r.Short = "interrupted"
+	case r.Asked > 0 && c.cfg.Duration > 0:
+		r.Short = fmt.Sprintf("the %v were over", c.cfg.Duration)
+	case r.Asked > 0:
+		r.Short = "no more are in the sum" // of parts
+	}
+}
+
+// violations are what was found, made small, the likely root first.
 func (c *campaign) violations() (all []Found) {
 	for _, f := range c.part.Found {
 		found := Found{
 			Violation: Violation{Property: f.Property, Message: f.Message}, Episode: f.First, Times: max(f.Times, 1),
 			Choices: f.Choices,
 		}
-		if c.part.Frozen == "" {
-			c.minimise(&found)
+		if len(f.Price) > 1 {
+			found.Faults, found.Steps = f.Price[2], f.Price[4]
 		}
 		all = append(all, found)
+	}
+	RootFirst(c.workload, all)
+	for i := range all {
+		c.minimise(&all[i])
 	}
 	RootFirst(c.workload, all)
 	return all

@@ -2,7 +2,9 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 )
 
 // minimise makes a counterexample small: as long as the same property breaks it takes users, operations, faults and
@@ -10,18 +12,44 @@ import (
 // choices.
 func (c *campaign) minimise(f *Found) {
 	s := &shrinker{property: f.Property, budget: shrinkRuns, known: &tree{}, cfg: c.cfg, solo: c.solo}
+	if c.cfg.ShrinkTime > 0 {
+		if c.due.IsZero() {
+			c.due = time.Now().Add(c.cfg.ShrinkTime)
+		}
+		s.due = c.due
+	}
 	switch {
-	case c.cfg.NoShrink:
+	case c.cfg.NoShrink || c.part.Frozen != "":
 		s.budget = 0
 	case f.Property == "goroutine-leak":
 		s.budget = shrinkLeaks
 	}
-	s.best = s.run(f.Choices.Replay(), nil)
-	if s.best.breaks(f.Property) != nil {
-		s.shrink()
-		f.Choices = s.best.choices
+	c.solo.tick = func() { c.progressOf(s) }
+	if c.solo.interrupted() {
+		s.end("it was interrupted")
 	}
+	if s.budget > 0 {
+		s.best = s.run(f.Choices.Replay(), nil)
+		if s.best.breaks(f.Property) != nil {
+			s.shrink()
+			f.Choices = s.best.choices
+		}
+	}
+	f.Unfinished = s.unfinished
 	c.settleRun(f)
+}
+
+// progressOf tells how far the minimising is.
+func (c *campaign) progressOf(s *shrinker) {
+	if c.cfg.Progress == nil {
+		return
+	}
+	p := c.reached()
+	p.Minimising = &Minimising{Property: s.property, Runs: s.runs}
+	if s.best != nil {
+		p.Minimising.Clients, p.Minimising.Faults, p.Minimising.Steps = s.best.clients, s.best.faults, s.best.tortured
+	}
+	c.cfg.Progress(p)
 }
 
 // shrinkRuns bounds the work of minimising one counterexample.
@@ -37,6 +65,10 @@ type shrinker struct {
 	cfg      Config
 	solo     *solo
 	best     *outcome
+	runs     int
+	due      time.Time // when to end; zero: never
+
+	unfinished string // why it ended early, "" if it has not
 }
 
 // run runs an episode, and gives it up when it costs as much as most. After a frozen world it stops looking: each
@@ -45,13 +77,27 @@ func (s *shrinker) run(source Source, most []int) *outcome {
 	cfg := s.cfg.episode(source)
 	cfg.most, cfg.events = most, true
 	o := s.solo.run(cfg)
+	s.runs++
 	switch {
+	case s.solo.interrupted():
+		s.end("it was interrupted")
 	case s.solo.frozen != nil:
-		s.budget = 0
+		s.end("a world stood still")
+	case s.solo.full:
+		s.end(heavyLeft())
+	case !s.due.IsZero() && time.Now().After(s.due):
+		s.end(fmt.Sprintf("the %v for that were over", s.cfg.ShrinkTime))
 	case o.left != "":
 		s.budget = min(s.budget, shrinkLeaks)
 	}
 	return o
+}
+
+// end ends the minimising.
+func (s *shrinker) end(why string) {
+	if s.budget > 0 {
+		s.budget, s.unfinished = 0, why
+	}
 }
 
 // size is what a person has to understand of a run. Each number only grows while the run goes on.
@@ -105,6 +151,9 @@ var errTooLarge = errors.New("not smaller than the smallest that is known")
 // beat shows that the world turns, and gives the run up when it can no longer cost less than it may.
 func (w *World) beat() {
 	w.cfg.dog.beat()
+	if w.cfg.dog.late.Load() {
+		panic(givenUp{errInterrupted})
+	}
 	if w.cfg.most == nil {
 		return
 	}

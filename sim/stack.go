@@ -16,6 +16,9 @@ const (
 	stackBytesMax = 1 << 20
 )
 
+// stackBytes is more than most stacks take, so that one dump suffices.
+const stackBytes = 1 << 11
+
 // everyStackBytesMax is how much is read to find one stack among all: recipes leave goroutines behind.
 const everyStackBytesMax = 1 << 26
 
@@ -65,10 +68,10 @@ func loopStacks(function string) string {
 // allStacks returns the stacks of all goroutines that fit into the bytes, the caller's first, without the labels of
 // [crashFile].
 func allStacks(most int) []string {
-	buf := make([]byte, stackBytesMax)
+	buf := make([]byte, min(most, max(stackBytesMax, runtime.NumGoroutine()*stackBytes)))
 	n := runtime.Stack(buf, true)
 	for n == len(buf) && n < most {
-		buf = make([]byte, 2*n)
+		buf = make([]byte, min(most, 2*n))
 		n = runtime.Stack(buf, true)
 	}
 	stacks := strings.Split(string(buf[:n]), "\n\n")

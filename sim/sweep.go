@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"math/rand/v2"
 
 	"github.com/zktorture/zktorture/internal/digest"
@@ -85,8 +86,8 @@ func (s *sweepSource) Choose(n int, label string) int {
 const sweepBlock = 4096
 
 // sweep hands out base episodes, each followed by all its single faults and half as many sampled pairs and patterns.
-func (c *campaign) sweep(send func(job) bool) {
-	alone := newSolo(c.workload, c.cfg)
+func (c *campaign) sweep(ctx context.Context, send func(job) bool) {
+	alone := newSolo(ctx, c.workload, c.cfg)
 	defer alone.end()
 	for block := c.from / sweepBlock; block*sweepBlock < c.cfg.Episodes && c.sweepBlock(alone, block, send); block++ {
 	}
@@ -99,8 +100,10 @@ func (c *campaign) sweepBlock(alone *solo, block int, send func(job) bool) bool 
 	for base := uint64(block) << 32; index < end; base++ {
 		source := &baseSource{random: *newRandomSource(c.cfg.Seed, base)}
 		o := alone.run(c.cfg.episode(source))
-		if alone.frozen != nil {
-			c.freeze(alone.frozen.Error())
+		if alone.frozen != nil || alone.interrupted() {
+			if alone.frozen != nil {
+				c.freeze(alone.frozen.Error())
+			}
 			return false
 		}
 		all := c.strikesOf(base, source.places)

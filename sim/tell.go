@@ -58,6 +58,9 @@ func (c *checker) tell(f Found, again string, notes []string) {
 	if f.Divergence != nil {
 		notes = append(notes, f.Divergence.String())
 	}
+	if f.Unfinished != "" {
+		notes = append(notes, "the story may not be minimal: "+f.Unfinished)
+	}
 	if f.Wire && !exactBuild {
 		notes = append(notes, WireNote)
 	}

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +15,7 @@ import (
 type watchdog struct {
 	beats atomic.Int64
 	busy  atomic.Bool
+	late  atomic.Bool               // the world has to give its episode up
 	crash *crashFile                // of that worker
 	tape  atomic.Pointer[exactTape] // of its world, in exact mode
 
@@ -62,15 +65,36 @@ func (d *watchdog) standstill() (why string) {
 	return why
 }
 
-// watch waits until done is closed, and calls tick ten times a second. If a world stands still before, it calls halt
-// and returns why.
-func watch(done <-chan struct{}, tick, halt func(), dogs ...*watchdog) (frozen string) {
+// When a context ends, episodes that are under way may end within grace; then they are given up, and those that cannot
+// be are left behind after as long again.
+const grace = 500 * time.Millisecond
+
+// errInterrupted is why an episode is given up when the context has ended.
+var errInterrupted = errors.New("interrupted")
+
+// watch waits until done is closed, and calls tick ten times a second. If a world stands still before, also when the
+// context has ended, it calls halt and returns why.
+func watch(ctx context.Context, done <-chan struct{}, tick, halt func(), dogs ...*watchdog) (frozen string) {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
+	interrupted := ctx.Done()
+	var over <-chan time.Time
 	for {
 		select {
 		case <-done:
 			return ""
+		case <-interrupted:
+			interrupted, over = nil, time.After(grace)
+		case <-over:
+			if dogs[0].late.Load() {
+				halt()
+				abandonFrozen(dogs)
+				return "interrupted: " + standsAt()
+			}
+			for _, dog := range dogs {
+				dog.late.Store(true)
+			}
+			over = time.After(grace)
 		case <-ticker.C:
 			tick()
 			for _, dog := range dogs {
@@ -93,7 +117,9 @@ func abandonFrozen(dogs []*watchdog) {
 
 // guard runs work with n watchdogs at the same time, and watches them. It returns why a part of the work was left
 // undone, or "". If a world stands still it is left behind; if testing ends a worker the others go on.
-func guard(w Workload, cfg Config, n int, work func(*watchdog), tick, halt func()) (undone string) {
+func guard(
+	ctx context.Context, w Workload, cfg Config, n int, work func(*watchdog), tick, halt func(),
+) (undone string) {
 	dogs := make([]*watchdog, n)
 	var workers sync.WaitGroup
 	var cut atomic.Bool
@@ -103,7 +129,7 @@ func guard(w Workload, cfg Config, n int, work func(*watchdog), tick, halt func(
 	}
 	done := make(chan struct{})
 	go func() { workers.Wait(); close(done) }()
-	frozen := watch(done, tick, halt, dogs...)
+	frozen := watch(ctx, done, tick, halt, dogs...)
 	for _, dog := range dogs {
 		dog.crash.end(frozen == "")
 	}
