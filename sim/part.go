@@ -107,6 +107,9 @@ func Conclude(ctx context.Context, workload Workload, config Config, part Part) 
 	if err := c.part.Add(part); err != nil {
 		return Result{}, err
 	}
+	if config.Episodes == 0 {
+		c.cfg.Episodes = part.Episodes
+	}
 	return c.conclude(ctx), nil
 }
 

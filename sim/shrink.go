@@ -24,7 +24,8 @@ func (c *campaign) minimise(f *Found) {
 	case f.Property == "goroutine-leak":
 		s.budget = shrinkLeaks
 	}
-	c.solo.tick = func() { c.progressOf(s) }
+	s.told, s.toldAt = func() { c.progressOf(s) }, time.Now()
+	c.solo.tick = s.told
 	if c.solo.interrupted() {
 		s.end("it was interrupted")
 	}
@@ -67,6 +68,8 @@ type shrinker struct {
 	best     *outcome
 	runs     int
 	due      time.Time // when to end; zero: never
+	told     func()    // tells how far it is, if it is set …
+	toldAt   time.Time // … as was done then
 
 	unfinished string // why it ended early, "" if it has not
 }
@@ -78,6 +81,10 @@ func (s *shrinker) run(source Source, most []int) *outcome {
 	cfg.most, cfg.events = most, true
 	o := s.solo.run(cfg)
 	s.runs++
+	if s.told != nil && time.Since(s.toldAt) > progressEvery {
+		s.told()
+		s.toldAt = time.Now()
+	}
 	switch {
 	case s.solo.interrupted():
 		s.end("it was interrupted")

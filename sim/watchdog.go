@@ -69,13 +69,16 @@ func (d *watchdog) standstill() (why string) {
 // be are left behind after as long again.
 const grace = 500 * time.Millisecond
 
+// progressEvery is how often progress is told.
+const progressEvery = 100 * time.Millisecond
+
 // errInterrupted is why an episode is given up when the context has ended.
 var errInterrupted = errors.New("interrupted")
 
 // watch waits until done is closed, and calls tick ten times a second. If a world stands still before, also when the
 // context has ended, it calls halt and returns why.
 func watch(ctx context.Context, done <-chan struct{}, tick, halt func(), dogs ...*watchdog) (frozen string) {
-	ticker := time.NewTicker(100 * time.Millisecond)
+	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
 	interrupted := ctx.Done()
 	var over <-chan time.Time

@@ -44,6 +44,9 @@ func (e *explainCmd) Run(c *commandContext) error {
 			return fmt.Errorf("--interactive: %w", err)
 		}
 	}
+	if reader == "" {
+		defer c.endSoon(func() int { return exitUnknown })()
+	}
 	s, err := interruptible(c, func() (*story.Story, error) { return e.story(c) })
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.File, err)

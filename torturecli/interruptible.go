@@ -1,6 +1,11 @@
 package torturecli
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+)
 
 // errInterrupted is the error of a command that was interrupted while it waited for input.
 var errInterrupted = errors.New("interrupted")
@@ -24,4 +29,22 @@ func interruptible[T any](c *commandContext, f func() (T, error)) (T, error) {
 		var none T
 		return none, errInterrupted
 	}
+}
+
+// endWithin is how long after a signal a command has to end that needs nothing but its own process. Most need a moment;
+// it is for one whose output nobody reads, for example.
+const endWithin = 1800 * time.Millisecond
+
+// endSoon ends the process with a status if the command is still under way so long after a signal. The command calls stop
+// when it has ended.
+func (c *commandContext) endSoon(status func() int) (stop func()) {
+	ended := make(chan struct{})
+	context.AfterFunc(c, func() {
+		select {
+		case <-ended:
+		case <-time.After(endWithin):
+			os.Exit(status())
+		}
+	})
+	return func() { close(ended) }
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -229,6 +230,8 @@ type summary struct {
 	Strategy    string             `json:"strategy"`
 	Seed        uint64             `json:"seed"`
 	Episodes    int                `json:"episodes"`
+	Asked       int                `json:"asked,omitempty"`
+	Short       string             `json:"short,omitempty"`
 	Steps       int64              `json:"steps"`
 	Operations  int64              `json:"operations"`
 	Faults      map[string]int     `json:"faults"`
@@ -258,13 +261,15 @@ type violationSummary struct {
 	Clients  int    `json:"clients"`
 	Faults   int    `json:"faults"`
 
+	Unfinished string `json:"unfinished,omitempty"`
+
 	Divergence *sim.Divergence `json:"divergence,omitempty"`
 }
 
 func summarize(r sim.Result, backend string, files []string) summary {
 	s := summary{
 		Workload: r.Workload, Recipe: r.Recipe, Backend: backend, Exact: sim.Exact(), Strategy: r.Strategy, Seed: r.Seed,
-		Episodes: r.Episodes, Steps: r.Steps, Operations: r.Operations, Faults: r.Struck,
+		Episodes: r.Episodes, Asked: r.Asked, Short: r.Short, Steps: r.Steps, Operations: r.Operations, Faults: r.Struck,
 		Verdict: r.Verdict, Reason: r.Reason, Stopped: r.Interrupted, Violations: []violationSummary{},
 		NotJudged: r.NotJudged, Waived: r.Waived, Refused: r.Refused, Recovery: r.Recovery.Seconds(),
 		Hash: sim.FormatHash(r.Hash), Coverage: r.Coverage,
@@ -278,7 +283,7 @@ func summarize(r sim.Result, backend string, files []string) summary {
 	}
 	for i, f := range r.Violations {
 		v := violationSummary{Property: f.Property, Message: f.Message, Episode: f.Episode, Times: f.Times,
-			Steps: f.Steps, Clients: f.Clients, Faults: f.Faults, Divergence: f.Divergence}
+			Steps: f.Steps, Clients: f.Clients, Faults: f.Faults, Unfinished: f.Unfinished, Divergence: f.Divergence}
 		if i < len(files) {
 			v.File = files[i]
 		}
@@ -310,6 +315,9 @@ func printResult(w io.Writer, r sim.Result, told int, backend string, s streams,
 		if what != "" {
 			fmt.Fprintln(w, wrap(about+what, columns))
 		}
+	}
+	if r.Short != r.Reason && r.Short != "interrupted" {
+		say("why not all episodes were run: ", r.Short)
 	}
 	say("faults struck: ", faultLine(r.Struck))
 	say("not judged, because these servers do not show enough: ", strings.Join(r.NotJudged, ", "))
@@ -367,8 +375,16 @@ func countLine(r sim.Result) string {
 	if r.Steps > 0 {
 		steps = fmt.Sprintf("%d steps ", r.Steps)
 	}
-	return fmt.Sprintf("%d episodes, %d operations, %sin %v, %.0f episodes/s", r.Episodes, r.Operations, steps,
+	return fmt.Sprintf("%s, %d operations, %sin %v, %.0f episodes/s", episodesOf(r), r.Operations, steps,
 		r.Elapsed.Round(10*time.Millisecond), float64(r.Episodes)/max(r.Elapsed.Seconds(), 1e-9))
+}
+
+// episodesOf says how many episodes were run, and of how many if these are fewer than were asked for.
+func episodesOf(r sim.Result) string {
+	if r.Episodes < r.Asked {
+		return fmt.Sprintf("%d of %d episodes", r.Episodes, r.Asked)
+	}
+	return fmt.Sprintf("%d episodes", r.Episodes)
 }
 
 // originLine says how to repeat the run. Real servers have no hash.
@@ -473,7 +489,11 @@ func printFound(w io.Writer, f sim.Found, minimised bool, commands []string) {
 	} else {
 		fmt.Fprintf(w, "found in %d of the episodes, first in number %d", f.Times, f.Episode)
 	}
-	if minimised {
+	switch {
+	case f.Unfinished != "":
+		fmt.Fprintf(w, "; made smaller, to %d clients, %d faults, %d steps", f.Clients, f.Faults, f.Steps)
+		fmt.Fprint(w, "\n", wrap("it may not be minimal: "+f.Unfinished+" (--shrink-time)", columns))
+	case minimised:
 		fmt.Fprintf(w, "; minimised to %d clients, %d faults, %d steps", f.Clients, f.Faults, f.Steps)
 	}
 	if f.Divergence != nil {
@@ -514,17 +534,52 @@ func wrap(text string, width int) string {
 type bar struct {
 	*progressbar.ProgressBar
 	timed bool
+	quiet bool
+	err   io.Writer
+	found atomic.Bool // a property broke
 }
 
 func newBar(c *commandContext, quiet bool, episodes int, duration time.Duration) *bar {
-	b := &bar{timed: episodes == 0 && duration > 0}
+	b := &bar{timed: episodes == 0 && duration > 0, quiet: quiet, err: c.err}
 	b.ProgressBar = progressbar.NewOptions64(max(duration.Milliseconds(), 1), progressbar.OptionSetWriter(c.bare.err),
 		progressbar.OptionSetWidth(30), progressbar.OptionSetVisibility(c.terminal && !quiet),
 		progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
 	return b
 }
 
+// tell prints the beginning of a violation when it is found.
+func (b *bar) tell(episode int, v sim.Violation) {
+	b.found.Store(true)
+	if b.quiet {
+		return
+	}
+	b.Clear()
+	where := "an execution"
+	if episode >= 0 {
+		where = fmt.Sprintf("episode %d", episode)
+	}
+	line := []rune(strings.ReplaceAll(fmt.Sprintf("found: %s in %s: %s", v.Property, where, v.Message), "\n", " "))
+	if len(line) > columns {
+		line = append(line[:columns-1], '…')
+	}
+	fmt.Fprintln(b.err, string(line))
+}
+
+// status is the exit status as far as it is known.
+func (b *bar) status() int {
+	if b.found.Load() {
+		return exitViolation
+	}
+	return exitUnknown
+}
+
 func (b *bar) show(p sim.Progress) {
+	if m := p.Minimising; m != nil {
+		b.Describe(fmt.Sprintf("minimising %s: %d runs, %d clients, %d faults, %d steps", m.Property, m.Runs, m.Clients,
+			m.Faults, m.Steps))
+		b.RenderBlank()
+		return
+	}
 	rate := float64(p.Episodes) / max(p.Elapsed.Seconds(), 1e-9)
 	b.Describe(fmt.Sprintf("%d episodes, %d with violations, %.0f/s", p.Episodes, p.Violations, rate))
 	if b.timed {

@@ -22,7 +22,8 @@ func (r *replayCmd) Run(c *commandContext) error {
 	if r.Backend == "ensemble" {
 		return r.confirm(c, w, example)
 	}
-	replayed, err := sim.Replay(w, example)
+	defer c.endSoon(func() int { return exitUnknown })()
+	replayed, err := interruptible(c, func() (*sim.Replayed, error) { return sim.Replay(w, example) })
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.File, err)
 	}

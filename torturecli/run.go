@@ -44,6 +44,7 @@ type runCmd struct {
 	Out         string        `help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
 	JSON        bool          `name:"json" help:"Print one JSON object, and nothing else, to standard output."`
 	NoShrink    bool          `name:"no-shrink" help:"In simulation: leave counterexamples as they were found." needs:"backend=sim|wire"`
+	ShrinkTime  time.Duration `name:"shrink-time" help:"In simulation: how long to minimise counterexamples, for all of them together, the likely cause first; 0s: until they are minimal." default:"20s" range:"0s.." needs:"backend=sim|wire" excludes:"no-shrink" why:"nothing is minimised then"`
 	Coverage    bool          `help:"In simulation: also list the ways in which faults could have hit operations and did not." needs:"backend=sim|wire" excludes:"strategy=exhaustive" why:"an exhaustive search reports its own coverage"`
 	All         bool          `help:"Print the story of each property that broke, not only that of the likely cause." excludes:"json" why:"the JSON object has no stories"`
 	Rate        float64       `help:"With --backend live: the greatest number of requests a second, for all clients together." range:"1.." needs:"backend=live"`
@@ -215,7 +216,8 @@ func (r *runCmd) begin() storyindex.Begin {
 func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) error {
 	bar := newBar(c, r.JSON, r.Episodes, r.Duration)
 	cfg := r.config()
-	cfg.Again, cfg.Progress = c.self+" replay FILE", r.meter.following(out.progress(bar))
+	cfg.Again, cfg.Progress, cfg.Found = c.self+" replay FILE", r.meter.following(out.progress(bar)), bar.tell
+	defer c.endSoon(bar.status)()
 	end, err := r.elsewhere(c, &cfg)
 	if err != nil {
 		return err
@@ -237,8 +239,9 @@ func (r *runCmd) config() sim.Config {
 	return sim.Config{
 		Audit: auditedEpisodes, Strategy: r.Strategy, Episodes: r.Episodes, Duration: r.Duration, Seed: *r.Seed,
 		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Once: r.Once, NoShrink: r.NoShrink,
-		Coverage: r.Strategy != sim.Exhaustive, // which says itself how much it has seen
-		AtMost:   r.AtMost, Plain: r.Plain, Checkpoint: r.Checkpoint, Near: r.known,
+		ShrinkTime: r.ShrinkTime,
+		Coverage:   r.Strategy != sim.Exhaustive, // which says itself how much it has seen
+		AtMost:     r.AtMost, Plain: r.Plain, Checkpoint: r.Checkpoint, Near: r.known,
 	}
 }
 
@@ -263,6 +266,9 @@ const auditedEpisodes = 100
 
 // report prints the result and turns the verdict into an exit status. Write errors come last.
 func (r *runCmd) report(c *commandContext, w *workload.Workload, out *output, result sim.Result, saved evidence) error {
+	if result.Asked == 0 && r.Strategy != sim.Exhaustive {
+		result.Asked = r.Episodes // on real servers
+	}
 	if c.Err() != nil {
 		interrupted(&result)
 	}
@@ -298,6 +304,9 @@ func interrupted(r *sim.Result) {
 	if r.Verdict == sim.VerdictOK || r.Episodes == 0 {
 		r.Verdict = sim.VerdictUnknown
 		r.Reason = fmt.Sprintf("interrupted; nothing broke in the %d episodes until then", r.Episodes)
+		if r.Short != "" && r.Short != "interrupted" {
+			r.Reason = r.Short
+		}
 	}
 }
 
