@@ -536,6 +536,9 @@ type bar struct {
 	timed bool
 	quiet bool
 	err   io.Writer
+
+	property string // that is being minimised
+
 	found atomic.Bool // a property broke
 }
 
@@ -565,6 +568,9 @@ func (b *bar) tell(episode int, v sim.Violation) {
 	fmt.Fprintln(b.err, string(line))
 }
 
+// minimisingMax is how many runs one property takes at most, as a rule.
+const minimisingMax = 10000
+
 // status is the exit status as far as it is known.
 func (b *bar) status() int {
 	if b.found.Load() {
@@ -575,9 +581,14 @@ func (b *bar) status() int {
 
 func (b *bar) show(p sim.Progress) {
 	if m := p.Minimising; m != nil {
+		if m.Property != b.property { // begins anew: a bar that was full shows nothing more
+			b.property = m.Property
+			b.Reset()
+			b.ChangeMax(minimisingMax)
+		}
 		b.Describe(fmt.Sprintf("minimising %s: %d runs, %d clients, %d faults, %d steps", m.Property, m.Runs, m.Clients,
 			m.Faults, m.Steps))
-		b.RenderBlank()
+		b.Set(min(m.Runs, minimisingMax-1))
 		return
 	}
 	rate := float64(p.Episodes) / max(p.Elapsed.Seconds(), 1e-9)
