@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -226,6 +227,10 @@ func (d *document) output(args []string) string {
 	}
 	switch {
 	case args[0] == "torture" || args[0] == "./cmd/torture":
+		if line := strings.Join(args, " "); args[1] == "run" && !strings.Contains(line, "--no-shrink") &&
+			!strings.Contains(line, "--backend") {
+			args = append(slices.Clone(args), "--shrink-time=0s") // what is shown is minimal
+		}
 		var out bytes.Buffer
 		run(d.t.Context(), args[1:], streams{out: &out, err: &out, self: self})
 		return out.String()
