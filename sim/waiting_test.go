@@ -103,7 +103,7 @@ func TestWorldStandsStillAfterAViolation(t *testing.T) {
 // found is what a campaign over a broken recipe finds first, and how small it is.
 func foundIn(t *testing.T, cfg sim.Config) sim.Found {
 	t.Helper()
-	cfg.Episodes, cfg.Seed, cfg.Clients, cfg.Ops = 100, 1, 2, 2
+	cfg.Episodes, cfg.Seed, cfg.Clients, cfg.Ops, cfg.Until = 100, 1, 2, 2, "order"
 	w := find(t, "lock", "published/WriteLock")
 	r := run(t, w, cfg)
 	if len(r.Violations) == 0 {
