@@ -26,7 +26,7 @@ func command(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
 	status = run(t.Context(), args, streams{out: &out, err: &err, self: "torture"})
-	return status, out.String(), err.String()
+	return status, out.String(), atOnce.ReplaceAllString(err.String(), "")
 }
 
 // object runs torture with --json and returns the one object that it prints.

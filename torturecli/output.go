@@ -455,6 +455,9 @@ func printLines(w io.Writer, found []sim.Found, s streams, files []string) {
 		if files[i] != "" {
 			file = s.file(files[i])
 		}
+		if f.Unfinished != "" {
+			file += ", perhaps not minimal"
+		}
 		fmt.Fprintf(w, "  %s: found in %d of the episodes, %s\n", f.Property, f.Times, file)
 	}
 	fmt.Fprintln(w)

@@ -36,7 +36,7 @@ func TestTerminatedWhileMinimising(t *testing.T) {
 	user, terminal := openPTY(t)
 	out := filepath.Join(t.TempDir(), "out")
 	cmd := exec.Command(os.Args[0], "run", "lock", "--recipe", "published/WriteLock", "--episodes", "300", "--seed", "1", "--clients", "4",
-		"--shrink-time", "0s", "--out", out)
+		"--shrink-time", "0s", "--all", "--out", out)
 	cmd.Env = append(os.Environ(), asMain+"=1", "TERM=xterm")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
 	if err := cmd.Start(); err != nil {
