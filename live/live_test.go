@@ -15,6 +15,7 @@ import (
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zkclient"
@@ -134,6 +135,16 @@ func TestRealServers(t *testing.T) {
 			t.Errorf("after %d rounds %v is found, %v; want orphan", r.Episodes, properties(r), err)
 		}
 	})
+	t.Run("what must not go on", func(t *testing.T) {
+		w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+			return littering{recipes.NewLock(c, path+"/queue"), c, path}
+		})
+		r, err := live.Run(t.Context(), w,
+			live.Config{Open: open, Root: "/live/goeson", Seed: 1, Rounds: 500, Clients: 2, Ops: 8, Until: "leak"})
+		if err != nil || !slices.Equal(properties(r), []string{"leak"}) {
+			t.Errorf("after %d rounds %v is found, %v; want leak", r.Episodes, properties(r), err)
+		}
+	})
 	t.Run("published/WriteLock", func(t *testing.T) {
 		r, h := run(t, "lock", "published/WriteLock", 25)
 		w1w2 := func(f sim.Found) bool { return f.Property == "exclusion" || f.Property == "lost-wakeup" }
@@ -145,6 +156,21 @@ func TestRealServers(t *testing.T) {
 			t.Error("there is no history to judge again")
 		}
 	})
+}
+
+// littering is a lock whose owners leave a znode each.
+type littering struct {
+	workload.Locker
+	conn recipes.Conn
+	path string
+}
+
+func (l littering) Lock(ctx context.Context) error {
+	err := l.Locker.Lock(ctx)
+	if err == nil {
+		l.conn.Create(l.path+"/owner-", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
+	}
+	return err
 }
 
 func properties(r sim.Result) (all []string) {

@@ -332,7 +332,7 @@ func (l *Round) View(ctx context.Context) *workload.View {
 func (l *Round) view() (*workload.View, *liveWorld) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	faulty := lostBy(l.sessions) > l.broken || l.struck() || !l.brisk()
+	faulty := l.hit() || !l.brisk()
 	world := &liveWorld{faulty: faulty, roundEnds: l.ends(), crashes: l.crashes, remains: l.remains}
 	v := &workload.View{World: world, Left: workload.Leftovers{Path: l.path}}
 	if v.Ops = l.frozen; v.Ops == nil {
@@ -385,6 +385,9 @@ func (e roundEnds) SessionGone(session int64) (since int64, known bool) {
 	}
 	return 0, false
 }
+
+// hit tells whether a fault struck, or a connection broke.
+func (l *Round) hit() bool { return lostBy(l.sessions) > l.broken || l.struck() }
 
 // brisk tells whether the machine and the servers were always quick enough for requests not to time out.
 func (l *Round) brisk() bool {
@@ -494,7 +497,7 @@ func (l *Round) leftover(v *workload.View) []sim.Violation {
 			return []sim.Violation{sim.Violation{Property: "orphan"}.Saying(
 				"%s of session %v, which is alive, is left after everybody has finished",
 				sim.Path(path), sim.SessionID(owner))}
-		case !v.Faulty() && !v.Left.Values && l.oneTime(path):
+		case !l.hit() && !v.Left.Values && l.oneTime(path):
 			dir := path[:strings.LastIndexByte(path, '/')]
 			if own[dir]++; own[dir] > callers {
 				return []sim.Violation{sim.Violation{Property: "leak"}.Saying(

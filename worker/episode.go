@@ -25,8 +25,8 @@ func remoteEpisode(e workload.Episode, path string) workload.Episode {
 	return &episode{Episode: e, path: path, sessions: map[int64]int64{}}
 }
 
-// Parents are the episode's without the object, which the recipe makes as its library does. One that go-zookeeper has
-// made without data has the data null, which other libraries never write, and kazoo's counter and semaphore cannot read.
+// Parents are the episode's without the object, which the recipe makes as its library does. Made by go-zookeeper it
+// would have the data null, which other libraries never write, and kazoo's counter and semaphore cannot read.
 func (e *episode) Parents() []string { return without(e.path, e.Episode.Parents()) }
 
 func without(object string, parents []string) []string {

@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// What a recipe can do beside what its kind asks of it is in one list, the fields of a struct of interfaces such as
-// [lockRecipe]: embedded is what the kind asks, each other field is optional. Nothing else asks a recipe what it can do.
+// What a recipe can do beside what its kind asks of it is in one list: the fields of a struct of interfaces, such as
+// [lockRecipe]. Embedded is what the kind asks, each other field is optional. Nothing else asks a recipe what it can
+// do.
 
-// able returns a recipe with what it can do. Fields of R are nil that it does not implement, or is said to be [Without].
+// able returns a recipe with what it can do. Fields of R are nil that it does not implement, or is [Without].
 func able[R any](t *terms, recipe any) (r R) {
 	is := reflect.ValueOf(recipe)
 	eachAbility(reflect.ValueOf(&r).Elem(), func(field reflect.Value, optional bool) {

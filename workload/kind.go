@@ -33,8 +33,8 @@ type Promise struct {
 // tidy and noLeaks are promised of every kind.
 var tidy = Promise{
 	Names: []string{"leak"},
-	Text: "after a call that no fault disturbed, calls of its operation by its user have left at most one persistent znode " +
-		"in a directory with a sequence number, the session or a random identity in its name",
+	Text: "after a call that no fault disturbed, calls of its operation by its user have left at most one persistent " +
+		"znode in a directory with a sequence number, the session or a random identity in its name",
 }
 
 var noLeaks = Promise{
