@@ -251,7 +251,7 @@ results-foreigngo: zookeeper ## torture the recipes of other Go projects, in sim
 kills: ## kill a run on real servers fifty times, and see that nothing is left: results/kills.md (minutes)
 	$(GO) run ./results/generate kills
 
-thorough: ## the tests of which make test takes a few animals, seeds or episodes, with all of them (minutes)
+thorough: ## the tests of which make test takes a few animals, seeds or episodes, with all of them (three quarters of an hour)
 	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 120m ./story ./sim ./zoo/... ./workload ./results/generate ./fakezk/conformance
 	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 60m -run RunToldToEnd ./torturecli
 

@@ -28,7 +28,7 @@ func TestRecipesThatCanDoLess(t *testing.T) {
 				t.Run(k.Name+"/"+strings.TrimPrefix(e.Recipe, Ours+"/")+"/"+name, func(t *testing.T) {
 					w := e.New()
 					Without(without...)(&w.terms)
-					isRight(t, w, thorough.Of(40, 20_000))
+					isRight(t, w, thorough.Of(25, 20_000))
 				})
 			}
 		}
