@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/zktorture/zktorture/sim"
@@ -30,12 +31,19 @@ func (j *Judgement) idle(v *View, wants func(*sim.Op) bool, holds []interval, ca
 			from, free := freeUntil(moment, op.Call, holds, capacity)
 			if faultFree, _ = v.FaultFree(from, moment); free && faultFree >= idleMax {
 				j.Add(broken("idle", []*sim.Op{op},
-					"%s waits in %s from %s to %s although something is free, and no fault is in effect for %v",
-					Who(op), op.Name, v.Moment(from), v.Moment(moment), faultFree)...)
+					"%s waits in %s from %s to %s although %s what it waits for, and no fault is in effect for %v",
+					Who(op), op.Name, v.Moment(from), v.Moment(moment), tooFewHold(capacity), faultFree)...)
 				return
 			}
 		}
 	}
+}
+
+func tooFewHold(capacity int) string {
+	if capacity == 1 {
+		return "nobody holds"
+	}
+	return fmt.Sprintf("fewer than %d hold", capacity)
 }
 
 // moments are those during a wait at which somebody is served, and its end.

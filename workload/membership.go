@@ -370,7 +370,7 @@ func (e *membershipEpisode) missedChanges(v *View, states []groupState) []sim.Vi
 		i := slices.IndexFunc(states, func(s groupState) bool { return s.to > sim.StepOf(op.Return) })
 		if states[i].members != op.Arg {
 			return broken("lost-wakeup", []*sim.Op{op},
-				"%s waits in changed(%s), called at %s, and nothing will ever wake it, "+
+				"%s waits in changed(%s), called at %s, and is not woken, "+
 					"although the members are [%s] since step %d",
 				Who(op), op.Arg, v.Moment(op.Call), states[i].members, states[i].from)
 		}

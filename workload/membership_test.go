@@ -148,7 +148,7 @@ func TestWatchAfterLook(t *testing.T) {
 	w := workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper {
 		return late{unsynced{newGroup(c, name), c}}
 	})
-	wantBroken(t, w, sim.NoFaults, "lost-wakeup", "nothing will ever wake it, although the members are [")
+	wantBroken(t, w, sim.NoFaults, "lost-wakeup", "is not woken, although the members are [")
 }
 
 // eager does not wait for a change.

@@ -74,12 +74,32 @@ func (w simWorld) Blocked(op *sim.Op, noun string) sim.Violation {
 		return found.Saying("%v; it has no znode in the queue", w.Explain(op))
 	}
 	before := w.before(own[len(own)-1])
+	if other, maker := w.heldElsewhere(op, parentOf(own[len(own)-1])); len(before) == 0 && maker != nil {
+		found.Property, found.Ops = "orphan", append(found.Ops, maker)
+		return found.Saying("%v; its own %s is first in its queue, but %s, made by %s, which is over, is still there",
+			w.Explain(op), sim.Path(own[len(own)-1]), sim.Path(other), w.call(maker))
+	}
 	if len(before) == 0 {
 		found.Property = "lost-wakeup"
 		return found.Saying("%v; its own %s is first in the queue, so %s is free and nothing will ever wake it",
 			w.Explain(op), sim.Path(own[len(own)-1]), noun)
 	}
 	return w.blockedBy(op, own[len(own)-1], before[len(before)-1], found)
+}
+
+// heldElsewhere returns an ephemeral znode that a waiting operation watches, by itself or with its directory, but outside
+// of its queue, and the operation that made it, which is over and not a grant whose user waits for something else. What the one
+// waits for is not free then.
+func (w simWorld) heldElsewhere(op *sim.Op, queue string) (path string, maker *sim.Op) {
+	path, maker, _ = w.abandoned(w.Ops(), "/", func(path string, by *sim.Op) bool {
+		user := func(o *sim.Op) bool { return clientID(o) == clientID(by) }
+		watched := slices.ContainsFunc(w.Servers().Watches(), func(watch fakezk.WatchInfo) bool {
+			return watch.Session == w.SessionOf(op.Client) && (watch.Path == path || watch.Path == parentOf(path))
+		})
+		holds := by.Data != nil && slices.ContainsFunc(w.Waiting(), user)
+		return parentOf(path) == queue || holds || !watched
+	})
+	return path, maker
 }
 
 func (w simWorld) blockedBy(op *sim.Op, own, other string, found sim.Violation) sim.Violation {
@@ -91,15 +111,15 @@ func (w simWorld) blockedBy(op *sim.Op, own, other string, found sim.Violation) 
 		return found.Saying("%v behind %s of %v", w.Explain(op), sim.Path(other), holder)
 	case maker == op:
 		found.Property = "self-block"
-		return found.Saying("%s waits with %s behind %s, which it made itself (%v) by a create whose reply was lost",
+		return found.Saying("%s waits with %s behind %s, which it made itself (%v)",
 			Who(op), sim.Path(own), sim.Path(other), holder)
 	case slices.Contains(w.Waiting(), maker):
 		return sim.Violation{}
 	}
 	found.Property = "orphan"
 	found.Ops = append(found.Ops, maker)
-	return found.Saying("%s waits with %s behind %s of %v, whose %s at %s is over: "+
-		"nobody will remove it while that session lives",
+	return found.Saying("%s waits with %s behind %s of %v, whose %s at %s is over, "+
+		"and it is still there",
 		Who(op), sim.Path(own), sim.Path(other), holder, maker.Name, w.when(maker))
 }
 
@@ -134,9 +154,15 @@ func (w simWorld) before(path string) []string {
 func (w simWorld) Abandoned(
 	ops []*sim.Op, below string, inUse func(maker *sim.Op) bool,
 ) (path string, maker *sim.Op, known bool) {
+	return w.abandoned(ops, below, func(_ string, by *sim.Op) bool { return inUse(by) })
+}
+
+func (w simWorld) abandoned(
+	ops []*sim.Op, below string, inUse func(path string, maker *sim.Op) bool,
+) (path string, maker *sim.Op, known bool) {
 	made := w.commits(ops)
 	w.Servers().Walk(below, func(p string, n fakezk.NodeInfo) {
-		if by := made.maker(p); by != nil && n.Stat.EphemeralOwner != 0 && by.Outcome != sim.Running && !inUse(by) {
+		if by := made.maker(p); by != nil && n.Stat.EphemeralOwner != 0 && by.Outcome != sim.Running && !inUse(p, by) {
 			path, maker = p, by
 		}
 	})
@@ -214,13 +240,18 @@ func alike(a, b *sim.Op) bool {
 // nobody has ever asked for the removal of one of its own like it. It returns how many of that sort the session has; of
 // others too many.
 func (w simWorld) keeps(path string, session int64, kept map[string]int) int {
-	sort := sortOf(path)
-	if slices.ContainsFunc(w.Removals(), func(r sim.Removal) bool { return sortOf(r.Path) == sort }) {
+	if w.removesLike(path) {
 		return math.MaxInt
 	}
-	key := fmt.Sprint(session, sort)
+	key := fmt.Sprint(session, sortOf(path))
 	kept[key]++
 	return kept[key]
+}
+
+// removesLike tells whether a client has asked for the removal of an ephemeral znode of its own like the one at a path.
+func (w simWorld) removesLike(path string) bool {
+	sort := sortOf(path)
+	return slices.ContainsFunc(w.Removals(), func(r sim.Removal) bool { return sortOf(r.Path) == sort })
 }
 
 func (w simWorld) orphaned(path string, maker *sim.Op, owner int64) sim.Violation {
