@@ -461,15 +461,29 @@ func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuc
 	case err != nil:
 		return true, err
 	}
-	if err := r.recordHistory(l, v); err != nil {
+	history := l.episode.History(v)
+	if err := r.recordHistory(l, history); err != nil {
 		return false, err
 	}
-	return len(v.Waiting) > 0, r.judge(int(n), l, v)
+	return len(v.Waiting) > 0, r.judge(int(n), l, v, r.granted(history))
+}
+
+// granted adds what was granted in a round to that of the others, and returns it.
+func (r *liveRun) granted(h linearizability.History) (of workload.Grants) {
+	for _, o := range h {
+		of.Add(o)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.Grants += int64(of.All)
+	r.result.GrantsJudged += int64(of.Judged)
+	return of
 }
 
 // judge judges a round, and removes what is left of one that has ended.
-func (r *liveRun) judge(n int, l *Round, v *workload.View) (err error) {
+func (r *liveRun) judge(n int, l *Round, v *workload.View, of workload.Grants) (err error) {
 	j := l.Judge(v)
+	j.Unknown = cmp.Or(j.Unknown, of.Unknown())
 	if len(v.Waiting) == 0 {
 		if len(j.Violations) == 0 {
 			l.AddLeftovers(v, &j)
@@ -482,8 +496,7 @@ func (r *liveRun) judge(n int, l *Round, v *workload.View) (err error) {
 }
 
 // recordHistory writes a round's history down.
-func (r *liveRun) recordHistory(l *Round, v *workload.View) error {
-	h := l.episode.History(v)
+func (r *liveRun) recordHistory(l *Round, h linearizability.History) error {
 	for i := range h {
 		h[i].Object = l.object
 	}

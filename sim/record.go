@@ -114,7 +114,7 @@ func (w *World) complete() *Record {
 }
 
 func (w *World) waitOf(op *Op) Wait {
-	wait := Wait{Op: op, Session: op.session()}
+	wait := Wait{Op: op, Session: op.Session()}
 	for _, watch := range w.servers.Watches() {
 		if watch.Session == wait.Session {
 			n, exists := w.servers.Node(watch.Path)

@@ -142,6 +142,8 @@ type Result struct {
 	Partly           int           // episodes of which some properties could not be judged, see [World.Attributed]
 	Waived           []string      // properties that the recipe does not promise: see [Waiver]
 	Refused          int64         // stale writes that the guarded resources refused: see [Judgement]
+	Grants           int64         // on real servers: locks and the like that were granted, for as long as a session lasts …
+	GrantsJudged     int64         // … and those of which that was known
 	Recovery         time.Duration // on real servers: the longest that clients needed to reach them after all faults
 	Hash             uint64        // covers every step of every episode
 	Elapsed          time.Duration

@@ -60,9 +60,9 @@ func (op *Op) used() usage {
 	return op.over
 }
 
-// session is the one that the operation goes by now: the present one of its client, of a client that has none any more
+// Session is the one that the operation goes by now: the present one of its client, of a client that has none any more
 // the last that the operation has used.
-func (op *Op) session() int64 {
+func (op *Op) Session() int64 {
 	used := op.used()
 	if !op.user.process.severalConns() || used.client == nil {
 		return op.user.process.session()

@@ -54,7 +54,7 @@ type Op struct {
 	Client       int
 	User         int
 	Incarnation  int
-	SessionAt    int64 // the session that the client believed to have when the operation returned, see [Op.session]
+	SessionAt    int64 // the session that the client believed to have when the operation returned, see [Op.Session]
 	ExpiriesSeen int   // how many of the client's sessions were gone by then
 	Data         any   // the workload's
 
@@ -265,7 +265,7 @@ func (op *Op) End(outcome Outcome, result string, err error) {
 	known := u.knows()
 	op.ExpiriesSeen, op.SessionAt = u.process.expiriesBefore+known.Expiries, known.Session
 	if u.process.severalConns() {
-		op.SessionAt, u.over = op.session(), op.used()
+		op.SessionAt, u.over = op.Session(), op.used()
 	}
 	w.enter()
 	defer w.mu.Unlock()

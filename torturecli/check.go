@@ -7,10 +7,12 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zktorture/zktorture/internal/gc"
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/workload"
 )
 
 type checkCmd struct {
@@ -28,7 +30,27 @@ type checkCmd struct {
 type judged struct {
 	verdicts   []linearizability.Verdict
 	operations int
-	history    linearizability.History // nil for a stream
+	grants     map[string]*workload.Grants // by object
+	history    linearizability.History     // nil for a stream
+}
+
+// add counts an operation.
+func (j *judged) add(o linearizability.Operation) {
+	j.operations++
+	if j.grants[o.Object] == nil {
+		j.grants[o.Object] = &workload.Grants{}
+	}
+	j.grants[o.Object].Add(o)
+}
+
+// blind is why the history is no pass whatever its verdicts; "" if it may be one.
+func (j judged) blind() string {
+	for _, object := range slices.Sorted(maps.Keys(j.grants)) {
+		if why := j.grants[object].Unknown(); why != "" {
+			return strings.TrimPrefix(object+": "+why, ": ")
+		}
+	}
+	return ""
 }
 
 // Run executes the command.
@@ -93,14 +115,20 @@ func (k *checkCmd) whole(model linearizability.Model, in io.Reader) (judged, err
 	if k.StaleReads {
 		history = linearizability.StaleReads(history)
 	}
+	j := judged{grants: map[string]*workload.Grants{}, history: history}
+	for _, op := range history {
+		j.add(op)
+	}
 	gc.Within(k.Memory << 20)
 	options := linearizability.Options{Timeout: k.Timeout, MemoryLimit: k.Memory << 20}
-	return judged{linearizability.Check(model, history, options), len(history), history}, nil
+	j.verdicts = linearizability.Check(model, history, options)
+	return j, nil
 }
 
 // stream judges the history while reading it. The verdicts are complete at its end.
 func (k *checkCmd) stream(model linearizability.Model, in io.Reader) (j judged, err error) {
 	streams := map[string]*linearizability.Stream{}
+	j.grants = map[string]*workload.Grants{}
 	reader := linearizability.NewReader(in)
 	for {
 		op, err := reader.Next()
@@ -110,7 +138,7 @@ func (k *checkCmd) stream(model linearizability.Model, in io.Reader) (j judged, 
 		if err != nil {
 			return judged{}, err
 		}
-		j.operations++
+		j.add(op)
 		s := streams[op.Object]
 		if s == nil {
 			if s, err = linearizability.NewStream(model); err != nil {
@@ -143,6 +171,10 @@ func (k *checkCmd) show(c *commandContext, j judged) error {
 		}
 	}
 	worst := linearizability.Worst(j.verdicts)
+	if why := j.blind(); why != "" && worst == linearizability.Ok {
+		worst = linearizability.Undetermined
+		fmt.Fprintln(c.out, why)
+	}
 	paintVerdict(c.out, worst.String())
 	fmt.Fprintf(c.out, ": %d operations on %d objects, judged as %s%s\n", j.operations, len(j.verdicts),
 		k.Model, decidedBy(j.verdicts))

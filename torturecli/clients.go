@@ -88,7 +88,7 @@ func (r *runCmd) startWorkers(all *clients, command string, out *output, way acc
 	cfg := worker.Config{Command: command, Kind: r.Workload, SessionTimeout: liveSession,
 		Stderr: &boundedLog{out: stderr, left: stderrMax}, Fail: cancel}
 	all.start = func(ctx context.Context) (*live.Session, error) {
-		return openWorker(ctx, cfg, way, servers, r.linked(), observer)
+		return openWorker(ctx, cfg, way, servers, observer)
 	}
 	all.close = func() {
 		cancel(nil)
@@ -106,21 +106,17 @@ func (l *clients) failed() error {
 	return nil
 }
 
-// openWorker starts a worker behind a link that can inject faults.
-func openWorker(ctx context.Context, cfg worker.Config, way access, servers string, linked bool,
-	observer *live.Session) (*live.Session, error) {
-	var between live.Link
-	cfg.Servers = servers
-	if linked {
-		l, err := newLink(way, servers)
-		if err != nil {
-			return nil, err
-		}
-		between, cfg.Servers = l, l.Addr()
+// openWorker starts a worker behind a link, which injects faults and knows its sessions.
+func openWorker(ctx context.Context, cfg worker.Config, way access, servers string, observer *live.Session) (*live.Session,
+	error) {
+	between, err := newLink(way, servers)
+	if err != nil {
+		return nil, err
 	}
+	cfg.Servers, cfg.Way = between.Addr(), between
 	process, err := worker.Start(ctx, cfg)
 	if err != nil {
-		closeLink(between)
+		between.Close()
 		return nil, err
 	}
 	session := live.RemoteSession(process, observer.Conn)
@@ -128,7 +124,7 @@ func openWorker(ctx context.Context, cfg worker.Config, way access, servers stri
 	end := session.Close
 	session.Close = func() {
 		end()
-		closeLink(between)
+		between.Close()
 	}
 	return session, nil
 }

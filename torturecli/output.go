@@ -245,6 +245,8 @@ type summary struct {
 	NotJudged   []string           `json:"not_judged,omitempty"`
 	Waived      []string           `json:"waived,omitempty"`
 	Refused     int64              `json:"refused,omitempty"`
+	Grants      int64              `json:"grants,omitempty"`
+	Judged      int64              `json:"grants_judged,omitempty"`
 	Recovery    float64            `json:"recovery_s,omitempty"`
 	Hash        string             `json:"hash"`
 	Elapsed     float64            `json:"elapsed_s"`
@@ -272,7 +274,7 @@ func summarize(r sim.Result, backend string, files []string) summary {
 		Episodes: r.Episodes, Asked: r.Asked, Short: r.Short, Steps: r.Steps, Operations: r.Operations, Faults: r.Struck,
 		Verdict: r.Verdict, Reason: r.Reason, Stopped: r.Interrupted, Violations: []violationSummary{},
 		NotJudged: r.NotJudged, Waived: r.Waived, Refused: r.Refused, Recovery: r.Recovery.Seconds(),
-		Hash: sim.FormatHash(r.Hash), Coverage: r.Coverage,
+		Grants: r.Grants, Judged: r.GrantsJudged, Hash: sim.FormatHash(r.Hash), Coverage: r.Coverage,
 		Elapsed: r.Elapsed.Seconds(), Rate: float64(r.Episodes) / max(r.Elapsed.Seconds(), 1e-9),
 	}
 	if r.Verdict == sim.VerdictOK && r.Sensitivity.Episodes > 0 {
@@ -322,6 +324,9 @@ func printResult(w io.Writer, r sim.Result, told int, backend string, s streams,
 	say("faults struck: ", faultLine(r.Struck))
 	say("not judged, because these servers do not show enough: ", strings.Join(r.NotJudged, ", "))
 	say("not judged, because this recipe does not promise it: ", strings.Join(r.Waived, ", "))
+	if r.Grants > 0 {
+		say("grants judged: ", fmt.Sprintf("%d of %d, by what is known of their sessions", r.GrantsJudged, r.Grants))
+	}
 	if r.Refused > 0 {
 		say("stale writes that the resource refused because of their tokens: ", fmt.Sprint(r.Refused))
 	}

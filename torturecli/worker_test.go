@@ -2,12 +2,20 @@ package torturecli
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/worker"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // The command is a worker: it reads an assignment from standard input, and reports errors on standard output.
@@ -55,6 +63,67 @@ func from(t *testing.T, text string) {
 		os.Stdin = before
 		in.Close()
 	})
+}
+
+// lie is a worker that grants every lock to everybody. It has a session, and names another with each answer, or none.
+func lie(session string) {
+	claimed, _ := strconv.ParseInt(session, 0, 64)
+	yes := func(context.Context, linearizability.Value) (linearizability.Value, error) {
+		return linearizability.Null, nil
+	}
+	err := worker.Serve(context.Background(), os.Stdin, os.Stdout,
+		func(ctx context.Context, a worker.Assignment, _ func(worker.State)) (*worker.Host, error) {
+			conn, err := zkclient.Config{Servers: a.Servers, SessionTimeout: 20 * time.Second}.Connect()
+			if err != nil {
+				return nil, err
+			}
+			ready := false
+			return &worker.Host{Close: conn.Close,
+				Session: func() int64 {
+					if ready {
+						return claimed
+					}
+					ready = true
+					return conn.SessionID()
+				},
+				Object: func(string) (worker.Served, error) {
+					return worker.Served{"acquire": yes, "release": yes}, nil
+				},
+			}, conn.WaitSession(ctx)
+		})
+	if err != nil {
+		panic(err)
+	}
+}
+
+// A worker that excludes nobody does not pass by keeping silent about its sessions, in the run or by its history; and
+// one that names a session which it does not have is refused.
+func TestWorkersThatLie(t *testing.T) {
+	t.Chdir(t.TempDir())
+	run := func(recipe string, args ...string) (s summary, messages string, status int) {
+		status, text, messages := command(t, append(strings.Fields("run lock --backend serve --nodes 1 --seed 1 --json "+
+			"--faults none --episodes 3 --recipe"), append([]string{"exec:exec " + os.Args[0] + " " + recipe}, args...)...)...)
+		json.Unmarshal([]byte(text), &s)
+		return s, messages, status
+	}
+	s, messages, status := run("lying null", "--out", "null")
+	if status != exitUnknown || s.Grants == 0 || s.Judged != 0 || !strings.Contains(s.Reason, "in a session that is not known") {
+		t.Errorf("null: exit status %d, %d of %d grants judged, %s%s", status, s.Judged, s.Grants, s.Reason, messages)
+	}
+	status, text, _ := command(t, "check", "null")
+	if status != exitUnknown || !strings.Contains(text, "in a session that is not known") {
+		t.Errorf("its history: exit status %d, %s", status, text)
+	}
+	if s, messages, status = run("lying 0x1"); status != exitUnknown ||
+		!strings.Contains(s.Reason+messages, "the servers have granted no session 0x1 to this client") {
+		t.Errorf("0x1: exit status %d, %s%s", status, s.Reason, messages)
+	}
+	if s, messages, status = run("worker", "--out", "true"); status != exitOK || s.Grants == 0 || s.Judged != s.Grants {
+		t.Errorf("a true one: exit status %d, %d of %d grants judged, %s%s", status, s.Judged, s.Grants, s.Reason, messages)
+	}
+	if status, text, _ = command(t, "check", "true"); status != exitOK {
+		t.Errorf("its history: exit status %d, %s", status, text)
+	}
 }
 
 // The workers' standard error is kept up to a limit; a note says that there was more.

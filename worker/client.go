@@ -31,11 +31,21 @@ type Config struct {
 	// cannot be started again. It must not block.
 	Fail func(error)
 
+	// Way, if not nil, is where the processes reach their servers: Servers are its addresses. A process that claims a
+	// session which the servers have not granted by this way is no worker.
+	Way Way
+
 	// StartTimeout bounds how long a process takes until it is ready. Default 30 s.
 	StartTimeout time.Duration
 
 	// GiveUp bounds how long a worker takes to answer a cancelled operation before it is killed. Default 10 s.
 	GiveUp time.Duration
+}
+
+// Way sees what passes between a client and its servers.
+type Way interface {
+	Granted(session int64) bool // the servers have granted it
+	Joined() time.Time          // when they let the client connect last
 }
 
 func (cfg Config) withDefaults() Config {
@@ -272,6 +282,14 @@ func (c *Client) ExpiriesSeen() int { return locked(c, &c.expiriesSeen) }
 
 // Broken implements [Remote].
 func (c *Client) Broken() int { return locked(c, &c.broken) }
+
+// Joined returns when the client connected to its servers last; zero if that is not seen.
+func (c *Client) Joined() time.Time {
+	if c.cfg.Way == nil {
+		return time.Time{}
+	}
+	return c.cfg.Way.Joined()
+}
 
 // Err returns why the client has failed; nil if it has not.
 func (c *Client) Err() error { return locked(c, &c.err) }

@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
@@ -17,12 +18,34 @@ type episode struct {
 	path string // the object's
 
 	mu        sync.Mutex
-	sessions  map[int64]int64 // by number of an operation: the session in which it took place
-	simulated bool            // there was a client that is in no process
+	sessions  map[int64]int64  // by number of an operation: the session in which it took place
+	began     map[int]standing // by client, when the episode began
+	unjudged  map[int64]string // by call: the grants that are not judged, and why
+	simulated bool             // there was a client that is in no process
 }
 
+// standing is a client, and what it has gone through.
+type standing struct {
+	Remote
+	connected bool
+	losses    int       // of connections and sessions, as the process says
+	joined    time.Time // as its servers say: when it connected last; zero if that is not seen
+}
+
+func standingOf(r Remote) standing {
+	s := standing{Remote: r, connected: r.Connected(), losses: r.Broken() + r.ExpiriesSeen()}
+	if seen, can := r.(interface{ Joined() time.Time }); can {
+		s.joined = seen.Joined()
+	}
+	return s
+}
+
+// steady tells whether the client has had the same session and connection all the time since.
+func (s standing) steady() bool { return s.connected && standingOf(s.Remote) == s }
+
 func remoteEpisode(e workload.Episode, path string) workload.Episode {
-	return &episode{Episode: e, path: path, sessions: map[int64]int64{}}
+	return &episode{Episode: e, path: path, sessions: map[int64]int64{}, began: map[int]standing{},
+		unjudged: map[int64]string{}}
 }
 
 // Parents are the episode's without the object, which the recipe makes as its library does. Made by go-zookeeper it
@@ -40,6 +63,11 @@ func (e *episode) Run(u workload.User) {
 		e.refuse()
 		return
 	}
+	e.mu.Lock()
+	if _, begun := e.began[u.Client()]; !begun {
+		e.began[u.Client()] = standingOf(conn.remote)
+	}
+	e.mu.Unlock()
 	own := &remoteConn{Conn: conn.Conn, remote: conn.remote, user: u.Index()}
 	e.Episode.Run(&remoteUser{User: u, episode: e, conn: own})
 }
@@ -53,7 +81,13 @@ func (e *episode) refuse() {
 
 func (e *episode) History(v *workload.View) linearizability.History {
 	e.attribute(v)
-	return e.Episode.History(v)
+	h := e.Episode.History(v)
+	for i, o := range h {
+		if why, is := e.unjudged[o.Call]; is {
+			h[i].Note = why
+		}
+	}
+	return h
 }
 
 func (e *episode) Judge(v *workload.View) workload.Judgement {
@@ -81,6 +115,10 @@ func (e *episode) attribute(v *workload.View) {
 		end, ended := v.SessionEnd(session)
 		if op.Data != nil && (session == 0 || ended && end < op.Call) {
 			op.Data, op.Outcome = nil, sim.Fail
+			e.unjudged[op.Call] = workload.VagueGrant
+			if session == 0 && e.began[op.Client].steady() {
+				e.unjudged[op.Call] = workload.BlindGrant
+			}
 		}
 	}
 }

@@ -115,9 +115,13 @@ func (l *incarnation) read() {
 // take takes a line of the process.
 func (l *incarnation) take(line []byte, first bool) error {
 	r, err := parseReply(line)
-	switch {
+	session, _ := r.session()
+	switch way := l.client.cfg.Way; {
 	case err != nil:
 		return err
+	case session != 0 && way != nil && !way.Granted(session):
+		return fmt.Errorf("the servers have granted no session 0x%x to this client, by the addresses that it was given",
+			uint64(session))
 	case first != (r.Version != 0):
 		return fmt.Errorf("the first line, and no other, says that it is ready")
 	case first:

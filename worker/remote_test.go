@@ -315,7 +315,7 @@ func TestAttribution(t *testing.T) {
 		{0xf, false, 0xe, true}, // still under way
 		{0xc, false, 0xc, true}, // likewise
 	} {
-		e := &episode{sessions: map[int64]int64{}}
+		e := &episode{sessions: map[int64]int64{}, unjudged: map[int64]string{}}
 		op := &sim.Op{Number: 1, Call: 5, Return: 6, SessionAt: 0xe, Outcome: sim.OK}
 		if c.hold {
 			op.Data = "a hold"

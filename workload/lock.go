@@ -775,8 +775,7 @@ func (v *View) vague(op *sim.Op) bool {
 
 // vagueEnd is the end of a hold of which it is not known until when it lasted: at any time from the call on.
 func (of role) vagueEnd(op *sim.Op, h *hold) linearizability.Operation {
-	cut := "it ended, nobody knows when"
-	o, _ := of.releaseOf(interval{op: op, token: h.token, start: op.Call, end: op.Call, cut: cut})
+	o, _ := of.releaseOf(interval{op: op, token: h.token, start: op.Call, end: op.Call, cut: vagueEnd})
 	return o
 }
 

@@ -94,7 +94,7 @@ func (w simWorld) heldElsewhere(op *sim.Op, queue string) (path string, maker *s
 	path, maker, _ = w.abandoned(w.Ops(), "/", func(path string, by *sim.Op) bool {
 		user := func(o *sim.Op) bool { return clientID(o) == clientID(by) }
 		watched := slices.ContainsFunc(w.Servers().Watches(), func(watch fakezk.WatchInfo) bool {
-			return watch.Session == w.SessionOf(op.Client) && (watch.Path == path || watch.Path == parentOf(path))
+			return watch.Session == op.Session() && (watch.Path == path || watch.Path == parentOf(path))
 		})
 		holds := by.Data != nil && slices.ContainsFunc(w.Waiting(), user)
 		return parentOf(path) == queue || holds || !watched

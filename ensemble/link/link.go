@@ -187,6 +187,23 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
+// Granted tells whether servers have granted the client a session: this one.
+func (l *Link) Granted(id int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sessions[id] != nil
+}
+
+// Joined returns when the client connected to a server last that let it; zero if it never did.
+func (l *Link) Joined() (last time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.sessions {
+		last = later(last, s.joined)
+	}
+	return last
+}
+
 // SessionGone returns since when a session was surely gone, if that is known.
 func (l *Link) SessionGone(id int64) (since time.Time, known bool) {
 	l.mu.Lock()
