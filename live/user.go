@@ -2,12 +2,15 @@ package live
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"time"
 
+	"github.com/zktorture/zktorture/internal/confined"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/worker"
 )
 
 // User is a user of a round, with its client's session at [Round.User]. It runs freely; the player of the round may
@@ -135,7 +138,13 @@ func (u *User) AwaitOthers() {
 // torturedUser is a user in a round of [Run].
 type torturedUser struct{ *User }
 
-func (u torturedUser) Conn() recipes.Conn { return u.round.confine(u.session.Conn) }
+// Conn reaches the round's object and nothing else. A client in another process confines itself, if it is ours.
+func (u torturedUser) Conn() recipes.Conn {
+	if _, remote := worker.RemoteOf(u.session.Conn); remote {
+		return u.session.Conn
+	}
+	return confined.To(u.session.Conn, u.round.object, func(err error) { u.round.run.fail(fmt.Errorf("live: %w", err)) })
+}
 
 // Do takes a moment, as work under a lock does; without it holds would be too short to overlap.
 func (u torturedUser) Do(what string, f func() string) {

@@ -63,13 +63,18 @@ func (e *episode) Run(u workload.User) {
 		e.refuse()
 		return
 	}
-	e.mu.Lock()
-	if _, begun := e.began[u.Client()]; !begun {
-		e.began[u.Client()] = standingOf(conn.remote)
-	}
-	e.mu.Unlock()
+	e.begin(u.Client(), standingOf(conn.remote))
 	own := &remoteConn{Conn: conn.Conn, remote: conn.remote, user: u.Index()}
 	e.Episode.Run(&remoteUser{User: u, episode: e, conn: own})
+}
+
+// begin notes how a client stands when the first of its users begins.
+func (e *episode) begin(client int, s standing) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, begun := e.began[client]; !begun {
+		e.began[client] = s
+	}
 }
 
 // refuse lets a client do nothing that is in this process.

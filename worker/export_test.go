@@ -1,7 +1,14 @@
 package worker
 
+import (
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/workload"
+)
+
 // HostOf serves a workload's recipe over a connection.
-var HostOf = hostOf
+func HostOf(w *workload.Workload, conn recipes.Conn, close func()) (*Host, error) {
+	return hostOf(w, conn, close, func(err error) { panic(err) })
+}
 
 // Vigil watches whether a process is awake.
 type Vigil = vigil

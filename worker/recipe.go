@@ -4,19 +4,28 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/internal/confined"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zkclient"
 )
 
 // ServeRecipe is a worker that serves a recipe by its name, with go-zookeeper as client. The assignment has the kind.
+//
+// The recipe reaches the directory of its object and what is below. If that is gone, as when the process was stopped
+// while another program has removed the run's root, it makes nothing there. One that asks for anything else ends the
+// run, by a line that is not in the protocol.
 func ServeRecipe(ctx context.Context, in io.Reader, out io.Writer, recipe string) error {
-	return Serve(ctx, in, out, func(ctx context.Context, a Assignment, tell func(State)) (*Host, error) {
+	lines := &oneByOne{out: out}
+	strays := func(err error) { (&server{out: lines}).write(reply{Version: Version, Error: err.Error()}) }
+	return Serve(ctx, in, lines, func(ctx context.Context, a Assignment, tell func(State)) (*Host, error) {
 		w, err := workload.Find(a.Kind, recipe)
 		if err != nil {
 			return nil, err
@@ -25,7 +34,7 @@ func ServeRecipe(ctx context.Context, in io.Reader, out io.Writer, recipe string
 		if err != nil {
 			return nil, err
 		}
-		host, err := hostOf(w, recipes.WithEvents(conn, conn.Events()), conn.Close)
+		host, err := hostOf(w, recipes.WithEvents(conn, conn.Events()), conn.Close, strays)
 		if err != nil {
 			conn.Close()
 		}
@@ -33,9 +42,22 @@ func ServeRecipe(ctx context.Context, in io.Reader, out io.Writer, recipe string
 	})
 }
 
-// hostOf serves a workload's recipe over a connection.
-func hostOf(w *workload.Workload, conn recipes.Conn, close func()) (*Host, error) {
-	return NewHost(w.Name(), func(path string) any { return w.Make(conn, path) }, conn.SessionID, close)
+// hostOf serves a workload's recipe over a connection. A recipe that strays from the directory of its object is told of.
+func hostOf(w *workload.Workload, conn recipes.Conn, close func(), strays func(error)) (*Host, error) {
+	make := func(object string) any { return w.Make(confined.To(conn, path.Dir(object), strays), object) }
+	return NewHost(w.Name(), make, conn.SessionID, close)
+}
+
+// oneByOne writes one line at a time.
+type oneByOne struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (o *oneByOne) Write(line []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.out.Write(line)
 }
 
 // NewHost serves recipes of a kind that make makes: what it returns is for one user, about the object at a path, as

@@ -45,6 +45,7 @@ func (l *loopback) Can(op string) bool { return l.served[op] != nil }
 func (l *loopback) SessionID() int64   { return l.conn.SessionID() }
 func (l *loopback) Connected() bool    { return true }
 func (l *loopback) ExpiriesSeen() int  { return l.user.ExpiriesSeen() }
+func (l *loopback) Broken() int        { return 0 }
 
 // loopedEpisode is a remote episode in simulation.
 type loopedEpisode struct {

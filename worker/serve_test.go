@@ -9,10 +9,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/worker"
+	"github.com/zktorture/zktorture/workload"
 )
 
 const (
@@ -162,4 +167,47 @@ func TestEndOfInput(t *testing.T) {
 		t.Error(err)
 	}
 	within(t, "the operation", func() { <-ended })
+}
+
+// A worker of ours that was stopped while its run's root was removed, and made again by somebody else, makes nothing
+// there when it goes on, however often it tries.
+func TestOwnWorkersAreConfined(t *testing.T) {
+	for kind, op := range map[string]string{"lock": "acquire", "rwlock": "racquire", "semaphore": "acquire",
+		"election": "elected", "queue": "offer", "counter": "add", "barrier": "shut"} {
+		servers := fakezk.NewLocal(fakezk.Config{})
+		c, _, err := servers.Connect(20 * time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Create("/root", []byte("another's"), 0, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+		before := servers.Dump("/")
+		w, err := workload.Find(kind, workload.Ours)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		requests := 0
+		host, err := worker.HostOf(w, recipes.Around(c, func(_, _ string, send func() error) error {
+			if requests++; requests == 50 {
+				cancel()
+			}
+			return send()
+		}), func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		served, err := host.Object("/root/r7/" + kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := served[op](ctx, linearizability.Int(1)); err == nil || requests == 0 {
+			t.Errorf("%s: %d requests, %v", kind, requests, err)
+		}
+		cancel()
+		if after := servers.Dump("/"); after != before {
+			t.Errorf("%s: before:\n%safter:\n%s", kind, before, after)
+		}
+	}
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/linearizability"
@@ -97,6 +99,11 @@ func newPlay(t *testing.T) *play {
 		}
 		p.tell = tell
 		p.conn, _, _ = p.zk.Connect(time.Duration(a.TimeoutMS) * time.Millisecond)
+		for _, dir := range []string{"/zktorture", "/zktorture/r0"} { // as the runner does
+			if _, err := p.conn.Create(dir, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+				return nil, err
+			}
+		}
 		return worker.HostOf(w, p.conn, func() {})
 	}
 	go func() {

@@ -1,4 +1,5 @@
-package live
+// Package confined keeps recipes on real servers to the objects that they are given.
+package confined
 
 import (
 	"errors"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/worker"
 )
 
 // confined is a connection by which a recipe reaches no other object than the round's own: whoever has made it with a
@@ -23,10 +23,10 @@ type confined struct {
 	strays func(error) // told of such a request
 }
 
-// confine confines a connection to a znode that is there, and to what is below. What is above may be read. That it is
+// To confines a connection to a znode that is there, and to what is below. What is above may be read. That it is
 // there a recipe need not ask: if it is not, somebody has removed the run's root, and what is made there is not the
 // run's business any more.
-func confine(conn recipes.Conn, below string, strays func(error)) recipes.Conn {
+func To(conn recipes.Conn, below string, strays func(error)) recipes.Conn {
 	c := &confined{inner: conn, below: below, strays: strays}
 	c.Conn = recipes.Around(conn, func(op, path string, send func() error) error {
 		if err := c.check(op, path); err != nil {
@@ -40,22 +40,14 @@ func confine(conn recipes.Conn, below string, strays func(error)) recipes.Conn {
 	return c
 }
 
-// confine lets a recipe reach the round's object and nothing else. What another process asks for is not seen here.
-func (l *Round) confine(conn recipes.Conn) recipes.Conn {
-	if _, remote := worker.RemoteOf(conn); remote {
-		return conn
-	}
-	return confine(conn, l.object, l.run.fail)
-}
-
 // check returns an error for a request that goes elsewhere. Of a multi the parts are checked.
 func (c *confined) check(op, path string) error {
-	below := path == c.below || strings.HasPrefix(path, c.below+"/")
+	below := path == c.below || strings.HasPrefix(path, strings.TrimSuffix(c.below, "/")+"/")
 	above := path == "/" || strings.HasPrefix(c.below, path+"/")
 	if below || above && !slices.Contains(changing, op) || fakezk.Unsendable(op, path) || op == "multi" {
 		return nil
 	}
-	c.strays(fmt.Errorf("live: the recipe asked for %s of %s, and its path is below %s: "+
+	c.strays(fmt.Errorf("the recipe asked for %s of %s, and its path is below %s: "+
 		"it has to use the path that its constructor gets, as all rounds have their own", op, path, c.below))
 	return zk.ErrNoAuth
 }
