@@ -153,7 +153,12 @@ func (r LeftRoot) remove(conn recipes.Conn, lock string) error {
 	if !there || stat.Czxid != r.czxid || stat.Version != root.version {
 		return fmt.Errorf("%w: %s is not the one that was looked at: another program has made it again", ErrRoot, r.Path)
 	}
-	for _, n := range r.nodes[:len(r.nodes)-1] {
+	nodes := r.nodes[:len(r.nodes)-1]
+	// The sign goes first, so that the run, if it lives after all, knows that something may be missing.
+	if i := slices.IndexFunc(nodes, func(n leftNode) bool { return n.path == r.sign(r.Path) }); i >= 0 {
+		nodes = slices.Concat(nodes[i:i+1], nodes[:i], nodes[i+1:])
+	}
+	for _, n := range nodes {
 		if err := conn.Delete(n.path, n.version); err != nil && err != zk.ErrNoNode {
 			return fmt.Errorf("live: %s: another client uses it: %w", n.path, err)
 		}

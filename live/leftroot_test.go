@@ -241,7 +241,7 @@ func TestRemoversAndRuns(t *testing.T) {
 	if _, err := admin.Create("/root/"+inUse, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := own.hold(c); !errors.Is(err, ErrRootLost) {
+	if err := own.hold(c); !errors.Is(err, ErrRootLost) {
 		t.Errorf("a root that somebody is removing: %v", err)
 	}
 	if err := own.release(c); !errors.Is(err, ErrRootLost) || !exists(t, admin, "/root") {

@@ -452,11 +452,8 @@ func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuc
 		return true, nil // with new sessions
 	}
 	v := l.View(ctx)
-	switch err := l.undisturbed(); {
+	switch err := r.claim.hold(r.admin.Conn); {
 	case ctx.Err() != nil:
-		return true, nil
-	case err == errDisturbed:
-		r.unjudged(int(n), err.Error())
 		return true, nil
 	case err != nil:
 		return true, err

@@ -111,7 +111,7 @@ func (r *liveRun) beat(due time.Time) error {
 		return nil
 	}
 	defer r.nemesis.healthy.RUnlock()
-	_, err := r.claim.hold(r.admin.Conn)
+	err := r.claim.hold(r.admin.Conn)
 	if errors.Is(err, ErrRootLost) || errors.Is(err, errAway) {
 		return err
 	}

@@ -146,7 +146,9 @@ func (c *ownRoot) ops(data []byte, stat *zk.Stat) (ops []any, err error) {
 
 // sign is a znode that is in the root as long as it is this run's, since nobody else makes one of that name: a
 // transaction that checks it changes nothing of anybody else's.
-func (c *ownRoot) sign() string { return c.root + "/run-" + c.Run }
+func (c *ownRoot) sign() string { return c.Mark.sign(c.root) }
+
+func (m Mark) sign(root string) string { return root + "/run-" + m.Run }
 
 func (c *ownRoot) inUse() string { return c.root + "/" + inUse }
 
@@ -181,33 +183,33 @@ func (c *ownRoot) noted(session int64) bool {
 }
 
 // hold sees that the root is the run's, and in use by the present session, also when that is another one than
-// before. As long as the tenure is the same it was in use all the time, and nobody has removed anything.
-func (c *ownRoot) hold(conn recipes.Conn) (tenure int64, err error) {
+// before. Whoever removes a root removes its sign first, so nobody has removed anything of one that is the run's.
+func (c *ownRoot) hold(conn recipes.Conn) error {
 	for range claimTries {
 		there, stat, err := conn.Exists(c.inUse())
 		if err != nil {
-			return 0, err
+			return err
 		}
 		ops := []any{c.check()}
 		if there {
 			switch owner := stat.EphemeralOwner; {
 			case owner == conn.SessionID():
-				return stat.Czxid, nil
+				return nil
 			case !c.noted(owner): // another run removes the root, or uses it
-				return 0, c.lost()
+				return c.lost()
 			}
 			ops = append(ops, &zk.DeleteRequest{Path: c.inUse(), Version: -1})
 		}
 		c.note(conn.SessionID())
 		_, err = conn.Multi(append(ops, creation(c.inUse(), nil, zk.FlagEphemeral))...)
 		if err != nil && !changedMeanwhile(err) {
-			return 0, err
+			return err
 		}
 		if err := c.held(conn); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return 0, fmt.Errorf("%w: %s: another program keeps changing %s", ErrRoot, c.root, inUse)
+	return fmt.Errorf("%w: %s: another program keeps changing %s", ErrRoot, c.root, inUse)
 }
 
 // make makes znodes below the root that nobody has made, and those above them.
@@ -346,7 +348,7 @@ const signs = 2
 
 // releaseOnce empties the root, and removes it with some of its parents.
 func (c *ownRoot) releaseOnce(conn recipes.Conn, parents []string) error {
-	if _, err := c.hold(conn); err != nil {
+	if err := c.hold(conn); err != nil {
 		return err
 	}
 	if err := c.empty(conn); err != nil {

@@ -30,7 +30,6 @@ type Round struct {
 	episode       workload.Episode
 	log           *workload.RequestLog // of its users' requests; nil if there is no use for it
 	began         time.Time
-	tenure        int64      // of the root: see [ownRoot.hold]
 	slow          bool       // too slow to tell a long wait from an endless one
 	seen          int        // events, at the last look
 	frozen        []*sim.Op  // copies from the moment when an endless wait was found; nil if none was
@@ -84,7 +83,7 @@ func (l *Round) Prepare() error {
 
 // make makes the round's znodes, in the run's root.
 func (l *Round) make() (err error) {
-	if l.tenure, err = l.run.claim.hold(l.run.admin.Conn); err != nil {
+	if err = l.run.claim.hold(l.run.admin.Conn); err != nil {
 		return err
 	}
 	if err = l.run.claim.make(l.run.admin.Conn, l.episode.Parents()); err != nil {
@@ -92,20 +91,6 @@ func (l *Round) make() (err error) {
 	}
 	return l.run.workload.SetUp(l.run.admin.Conn, l.path)
 }
-
-// undisturbed returns an error if the root was lost during the round, or not in use for a while: another run may have
-// removed znodes.
-func (l *Round) undisturbed() error {
-	tenure, err := l.run.claim.hold(l.run.admin.Conn)
-	if err == nil && tenure != l.tenure {
-		err = errDisturbed
-	}
-	return err
-}
-
-// errDisturbed is why a round is not judged during which the root was not in use.
-var errDisturbed = errors.New(
-	"the session of the run had ended meanwhile, so another program may have removed its znodes")
 
 // Admin is the run's own connection: its requests are made until they are answered, or the run ends.
 func (l *Round) Admin() recipes.Conn { return l.run.admin.Conn }
