@@ -35,10 +35,11 @@ type Config struct {
 	// session which the servers have not granted by this way is no worker.
 	Way Way
 
-	// StartTimeout bounds how long a process takes until it is ready. Default 30 s.
+	// StartTimeout bounds how long a process takes until it is ready. Time in which it is stopped, or waits for a
+	// processor, does not count (on Linux), up to twenty times as long. Default 30 s.
 	StartTimeout time.Duration
 
-	// GiveUp bounds how long a worker takes to answer a cancelled operation before it is killed. Default 10 s.
+	// GiveUp bounds how long a worker takes to answer a cancelled operation before it is killed, likewise. Default 10 s.
 	GiveUp time.Duration
 }
 
@@ -330,7 +331,8 @@ func (c *Client) HeldBack() time.Duration {
 	if !there {
 		return 0
 	}
-	return heldBack(pid)
+	held, _ := heldBack(pid)
+	return held
 }
 
 // Pause stops the process with SIGSTOP, as a long garbage collection does: it keeps its connections and does nothing.

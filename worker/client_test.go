@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -103,6 +105,29 @@ func TestNotReady(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A worker that is stopped while it begins, as on a machine that sleeps, has as much time when it goes on.
+func TestReadyLate(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("here it is not seen that a process is stopped")
+	}
+	file := filepath.Join(t.TempDir(), "pid")
+	const limit = 400 * time.Millisecond
+	began := make(chan struct{})
+	go func() {
+		defer close(began)
+		pid := 0
+		eventually(t, "the worker is stopped", func() bool {
+			text, _ := os.ReadFile(file)
+			pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+			return pid > 0 && stateOf(t, pid) == "T"
+		})
+		time.Sleep(5 * limit / 2) // more than it may take
+		syscall.Kill(pid, syscall.SIGCONT)
+	}()
+	start(t, worker.Config{Command: `echo $$ >` + file + `; kill -STOP $$; ` + isReady + `cat`, StartTimeout: limit})
+	<-began
 }
 
 // startTimeout is short only for workers that are to reach it.

@@ -13,4 +13,4 @@ func HostOf(w *workload.Workload, conn recipes.Conn, close func()) (*Host, error
 // Vigil watches whether a process is awake.
 type Vigil = vigil
 
-func (v *vigil) Over(asleep bool, naps int) bool { return v.over(asleep, naps) }
+func (v *vigil) Over(asleep bool, naps int) bool { return v.over(asleep, naps, 0) }

@@ -32,13 +32,16 @@ func guard(cmd *exec.Cmd) error {
 func endGroup(pid int) { afterlife.EndGroup(pid) }
 
 // heldBack returns how long the processes of a group have waited for a processor, altogether, as the kernel counts it
-// (schedstat, in its Documentation/scheduler/sched-stats.rst).
-func heldBack(group int) (sum time.Duration) {
+// (schedstat, in its Documentation/scheduler/sched-stats.rst), and whether the one that leads it is stopped.
+func heldBack(group int) (sum time.Duration, stopped bool) {
 	all, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range all {
-		if stat, err := os.ReadFile(name); err != nil || groupOf(stat) != group {
+		stat, err := os.ReadFile(name)
+		state, of := stateOf(stat)
+		if err != nil || of != group {
 			continue
 		}
+		stopped = stopped || state == "T" && name == fmt.Sprintf("/proc/%d/stat", group)
 		threads, _ := filepath.Glob(filepath.Join(filepath.Dir(name), "task", "[0-9]*", "schedstat"))
 		for _, thread := range threads {
 			if text, err := os.ReadFile(thread); err == nil {
@@ -46,17 +49,18 @@ func heldBack(group int) (sum time.Duration) {
 			}
 		}
 	}
-	return sum
+	return sum, stopped
 }
 
-// groupOf reads the group in a process's stat, 0 if there is none: the third field after the name in brackets, which
-// may have any character (proc_pid_stat(5)).
-func groupOf(stat []byte) (group int) {
+// stateOf reads the state and the group in a process's stat, 0 if there is none: the first and the third field after the
+// name in brackets, which may have any character (proc_pid_stat(5)).
+func stateOf(stat []byte) (state string, group int) {
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) > 2 {
 		group, _ = strconv.Atoi(string(fields[2]))
+		state = string(fields[0])
 	}
-	return group
+	return state, group
 }
 
 // waitOf reads the nanoseconds for which a thread was ready and did not run: the second field of its schedstat.

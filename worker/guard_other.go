@@ -14,4 +14,4 @@ func guard(*exec.Cmd) error { return nil }
 func endGroup(int) {}
 
 // heldBack is not known here.
-func heldBack(int) time.Duration { return 0 }
+func heldBack(int) (time.Duration, bool) { return 0, false }

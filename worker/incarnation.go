@@ -57,25 +57,29 @@ func (c *Client) live(ctx context.Context, number int) (*incarnation, error) {
 
 // begin tells the process what to serve.
 func (l *incarnation) begin(ctx context.Context) error {
-	limit := time.NewTimer(l.client.cfg.StartTimeout)
+	limit := l.limit(l.client.cfg.StartTimeout)
 	defer limit.Stop()
 	l.write(l.client.cfg.assignment()) // if that fails it has died
-	select {
-	case r := <-l.ready:
-		if r.Error != "" {
-			return fmt.Errorf("worker: %s: it says: %s", l.client.cfg.Command, r.Error)
+	for {
+		select {
+		case r := <-l.ready:
+			if r.Error != "" {
+				return fmt.Errorf("worker: %s: it says: %s", l.client.cfg.Command, r.Error)
+			}
+			return nil
+		case <-l.over:
+			if err := l.client.Err(); err != nil {
+				return err
+			}
+			return fmt.Errorf("worker: %s: it died before it was ready: %v", l.client.cfg.Command, l.proc)
+		case <-limit.C:
+			if limit.reached() {
+				return fmt.Errorf("worker: %s: it was not ready after %v: %v",
+					l.client.cfg.Command, l.client.cfg.StartTimeout, l.proc)
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
-		return nil
-	case <-l.over:
-		if err := l.client.Err(); err != nil {
-			return err
-		}
-		return fmt.Errorf("worker: %s: it died before it was ready: %v", l.client.cfg.Command, l.proc)
-	case <-limit.C:
-		return fmt.Errorf("worker: %s: it was not ready after %v: %v",
-			l.client.cfg.Command, l.client.cfg.StartTimeout, l.proc)
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 
@@ -210,12 +214,10 @@ func (l *incarnation) late(q question) (reply, error) {
 }
 
 // await waits for the answer to a cancelled operation. A process that does not answer is killed, so that it does not
-// acquire anything later. Time in which it is paused does not count.
+// acquire anything later.
 func (l *incarnation) await(q question) (reply, error) {
-	limit := time.NewTimer(l.client.cfg.GiveUp)
+	limit := l.limit(l.client.cfg.GiveUp)
 	defer limit.Stop()
-	_, naps := l.sleep()
-	v := vigil{naps}
 	for {
 		select {
 		case r := <-q.answer:
@@ -223,27 +225,57 @@ func (l *incarnation) await(q question) (reply, error) {
 		case <-l.over:
 			return l.late(q)
 		case <-limit.C:
-			if v.over(l.sleep()) {
+			if limit.reached() {
 				l.proc.kill()
 			}
-			limit.Reset(l.client.cfg.GiveUp)
 		}
 	}
 }
 
-// sleep tells whether the process is paused, and how often it was resumed.
-func (l *incarnation) sleep() (asleep bool, naps int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.paused, l.naps
+// limit bounds how long a process may take for something, of the time in which it could run.
+type limit struct {
+	*time.Timer
+	of    *incarnation
+	each  time.Duration
+	tries int // how often it has been looked
+	vigil
 }
 
-// vigil watches whether a process is awake, by how often it was resumed.
-type vigil struct{ naps int }
+// limitTries bounds how many times the limit a process gets that cannot run.
+const limitTries = 20
+
+func (l *incarnation) limit(each time.Duration) *limit {
+	b := &limit{Timer: time.NewTimer(each), of: l, each: each}
+	b.over(l.sleep())
+	return b
+}
+
+// reached tells, each time the timer ends, whether the process could run all the time since the last. If it could not
+// it gets as much time again.
+func (b *limit) reached() bool {
+	b.tries++
+	b.Reset(b.each)
+	return b.over(b.of.sleep()) && b.held < b.each/4 || b.tries >= limitTries
+}
+
+// sleep tells whether the process is stopped, how often it was resumed, and how long it has waited for a processor.
+func (l *incarnation) sleep() (asleep bool, naps int, heldBack time.Duration) {
+	held, stopped := l.proc.heldBack()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.paused || stopped, l.naps, held
+}
+
+// vigil watches whether a process is awake, by how often it was resumed, and how long it is kept from the processors.
+type vigil struct {
+	naps int
+	all  time.Duration // that it was held back …
+	held time.Duration // … and since the last call but one
+}
 
 // over tells whether the process was awake all the time since the last call.
-func (v *vigil) over(asleep bool, naps int) bool {
+func (v *vigil) over(asleep bool, naps int, heldBack time.Duration) bool {
 	awake := !asleep && naps == v.naps
-	v.naps = naps
+	v.naps, v.held, v.all = naps, heldBack-v.all, heldBack
 	return awake
 }

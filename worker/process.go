@@ -86,6 +86,9 @@ func (p *process) signal(s syscall.Signal) error {
 	return nil
 }
 
+// heldBack is that of the process's group.
+func (p *process) heldBack() (time.Duration, bool) { return heldBack(p.pid) }
+
 // kill ends the process and waits until it has ended.
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)
