@@ -216,6 +216,20 @@ func TestSlowServersAccuseNobody(t *testing.T) {
 	}
 }
 
+// Where a request takes longer than the patience clients have longer to reach their servers again, and the rounds are
+// judged.
+func TestSlowServersAreReached(t *testing.T) {
+	r := onSite(t, find(t, "queue"), Config{Duration: bubbles.Share(2 * time.Minute), Patience: time.Second},
+		func(_ context.Context, s *site, _ func()) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.delay = 1500 * time.Millisecond
+		})
+	if r.accusesNobody(t); r.err != nil || r.Undecided > 0 {
+		t.Errorf("%d of %d rounds are unknown: %s: %v", r.Undecided, r.Episodes, r.Reason, r.err)
+	}
+}
+
 // sleepThrough lets the run sleep as SIGSTOP does, for longer than its sessions last, while something happens to its
 // root.
 func sleepThrough(t *testing.T, s *site, happens func(c *fakezk.Conn)) {

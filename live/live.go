@@ -191,11 +191,11 @@ func (r *liveRun) release(ctx context.Context, conn recipes.Conn, err error) err
 	if errors.Is(err, ErrRootLost) {
 		return nil
 	}
-	limit := min(ownPatiences*r.cfg.Patience, releaseMax)
+	all, limit := releaseMax, min(ownPatiences*r.cfg.Patience, releaseMax)
 	if errors.Is(err, errAway) {
-		limit = releaseHurried
+		all = releaseHurried
 	}
-	releasing, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), limit, errAway)
+	releasing, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), all, errAway)
 	defer cancel()
 	hurry := context.AfterFunc(ctx, func() { time.AfterFunc(releaseHurried, cancel) })
 	defer hurry()

@@ -116,9 +116,9 @@ func (l *Round) recover() error {
 	if l.slow {
 		return errSlow
 	}
-	ctx, cancel := context.WithTimeout(l.ctx, l.run.cfg.Patience)
-	defer cancel()
 	healed := time.Now()
+	ctx, cancel := l.run.whilePatient(l.ctx, healed)
+	defer cancel()
 	for client := range l.episode.Users() {
 		if err := reach(ctx, l.sessions[client], l.object); err != nil {
 			return fmt.Errorf("live: client %d cannot reach its servers after all faults have ended: %w", client+1, err)
@@ -126,6 +126,21 @@ func (l *Round) recover() error {
 	}
 	l.run.recovered(time.Since(healed))
 	return nil
+}
+
+// whilePatient returns a context that ends when there is no use in waiting since a moment for what takes a few requests:
+// sooner or later, as the pulse says.
+func (r *liveRun) whilePatient(ctx context.Context, since time.Time) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		for reached(ctx, time.Now().Add(lookEvery)) {
+			waited, health := time.Since(since), r.pulse.since(since, time.Now())
+			if health.steady && waited >= health.patience(r.cfg.Patience) || waited >= waitMax*r.cfg.Patience {
+				cancel(fmt.Errorf("not within %v", waited.Round(time.Second)))
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // recovered notes how long all clients of a round needed to reach their servers again.

@@ -85,7 +85,7 @@ func (r *runCmd) startWorkers(all *clients, command string, out *output, way acc
 	}
 	ctx, cancel := context.WithCancelCause(all.ctx)
 	all.ctx = ctx
-	cfg := worker.Config{Command: command, Kind: r.Workload, SessionTimeout: liveSession,
+	cfg := worker.Config{Command: command, Kind: r.Workload, SessionTimeout: liveSession, StartTimeout: r.Ready,
 		Stderr: &boundedLog{out: stderr, left: stderrMax}, Fail: cancel}
 	all.start = func(ctx context.Context) (*live.Session, error) {
 		return openWorker(ctx, cfg, way, servers, observer)

@@ -87,7 +87,7 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 	}
 	bar := newBar(c, r.JSON, r.Episodes, cmp.Or(r.Duration, liveDuration))
 	cfg := r.live()
-	cfg.Root, cfg.Servers, cfg.Workers, cfg.Patience = root, r.servers, workers(r.Rate), patience(r.Rate)
+	cfg.Root, cfg.Servers, cfg.Workers, cfg.Patience = root, r.servers, workers(r.Rate), cmp.Or(r.Patience, patience(r.Rate))
 	cfg.Open, cfg.Start, cfg.Processes = clients.open, clients.start, clients.starts
 	cfg.Admin = func(ctx context.Context) (*live.Session, error) { return openSession(ctx, way, servers, false) }
 	cfg.History, cfg.Strikes, cfg.Progress = history, strikes, r.meter.following(out.progress(bar))

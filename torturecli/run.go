@@ -40,6 +40,8 @@ type runCmd struct {
 	Once        bool          `help:"With --exact: run passing episodes once." needs:"exact"`
 	Episodes    int           `help:"The number of episodes. Default: 1000 in simulation, or as many as --duration allows. With --strategy exhaustive: the greatest number of runs. Default: no limit." range:"1.."`
 	Duration    time.Duration `help:"How long to run. Default: 30s on real servers." range:">0"`
+	Patience    time.Duration `help:"On real servers: how long a client waits, without faults, before it counts as waiting forever; longer where servers are slow. The run ends when servers are away for twice as long. Default: 10s, longer with --rate." range:">0" needs:"backend=serve|ensemble|live"`
+	Ready       time.Duration `help:"On real servers: how long a worker process may take until it is ready, not counting the time in which it could not run. Default: 30s." range:">0" needs:"backend=serve|ensemble|live"`
 	Seed        *uint64       `help:"Equal seeds give equal runs. Default: a new one, which is printed."`
 	Out         string        `help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
 	JSON        bool          `name:"json" help:"Print one JSON object, and nothing else, to standard output."`
@@ -169,6 +171,8 @@ func (r *runCmd) validate(c *commandContext) error {
 		return fmt.Errorf("--auth and --tls-… are for --backend live: leave them out, because servers that are started here need neither")
 	case strings.HasPrefix(r.Recipe, worker.Foreign) && (r.Auth != "" || r.Rate != 0):
 		return fmt.Errorf("a recipe that another program serves does not support --auth and --rate: leave them out")
+	case r.Patience != 0 && r.Patience < time.Second:
+		return fmt.Errorf("--patience %v: at least 1s is needed, in which a run takes its own pulse twenty times", r.Patience)
 	case r.Strategy == sim.Near && len(r.Near) == 0:
 		return fmt.Errorf("--strategy near needs --near FILE,…: the counterexamples that episodes begin like")
 	case r.Strategy == sim.Exhaustive && r.Backend != "sim":

@@ -126,6 +126,21 @@ func TestWorkersThatLie(t *testing.T) {
 	}
 }
 
+// How long a worker may take to get ready, and a client to wait, are the user's to say.
+func TestReadyAndPatience(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for flag, says := range map[string]string{
+		"--ready=200ms":  "it was not ready after 200ms",
+		"--patience=1ms": "--patience 1ms: at least 1s is needed",
+	} {
+		status, _, messages := command(t, "run", "lock", "--backend", "serve", "--nodes", "1", "--recipe",
+			"exec:read first; cat", flag)
+		if status != exitUnknown || !strings.Contains(messages, says) {
+			t.Errorf("%s: exit status %d, %s", flag, status, messages)
+		}
+	}
+}
+
 // The workers' standard error is kept up to a limit; a note says that there was more.
 func TestWorkersLogIsBounded(t *testing.T) {
 	dir := t.TempDir()
