@@ -6,7 +6,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 )
 
-// Grants counts what a history on real servers says was granted: a lock, a permit, the leadership. It lasts as long as a
+// Grants counts what a history says was granted: a lock, a permit, the leadership. It lasts as long as a
 // session, so it is judged only as far as that is known.
 type Grants struct {
 	All    int
