@@ -22,7 +22,7 @@ var mayImport = map[string]string{
 	"recipes":         "recipes",
 	"fakezk":          "fakezk internal/digest",
 	"fakezk/protocol": "fakezk fakezk/protocol wire internal/digest",
-	"fakezk/server":   "fakezk fakezk/protocol fakezk/server wire internal/digest",
+	"fakezk/server":   "fakezk fakezk/protocol fakezk/server wire internal/digest internal/ownpages",
 	"linearizability": "linearizability",
 	"ensemble":        "ensemble wire zkclient",
 	"zkclient":        "zkclient",
@@ -42,6 +42,7 @@ var mayImport = map[string]string{
 	"internal/cputime":   "internal/cputime",
 	"internal/cycle":     "internal/cycle",
 	"internal/digest":    "internal/digest",
+	"internal/ownpages":  "internal/ownpages",
 	"internal/shellword": "internal/shellword",
 	"internal/wholefile": "internal/wholefile",
 }

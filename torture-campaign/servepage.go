@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/zktorture/zktorture/internal/ownpages"
 	"github.com/zktorture/zktorture/torture-campaign/coordinator"
 	"github.com/zktorture/zktorture/torture-campaign/page"
 )
@@ -20,7 +21,7 @@ func (l *leading) servePage(live *page.Live) (stop func(), err error) {
 		return nil, err
 	}
 	host, _, _ := net.SplitHostPort(l.Page)
-	handler, address := page.OnLoopback(live.Handler()), "http://"+listener.Addr().String()
+	handler, address := ownpages.Only(live.Handler()), "http://"+listener.Addr().String()
 	if !coordinator.Loopback(host) {
 		cert, token, err := l.c.Secrets()
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/zktorture/zktorture/internal/ownpages"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -34,14 +35,23 @@ func (f *metricsFlags) serve(c *commandContext, collectors ...prometheus.Collect
 	registry.MustRegister(collectors...)
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: metricsPatience, WriteTimeout: metricsPatience}
+	server := &http.Server{Handler: ownpages.Only(mux), ReadHeaderTimeout: metricsPatience, WriteTimeout: metricsPatience}
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			fmt.Fprintf(c.err, "torture: the server of --metrics has stopped: %v\n", err)
 		}
 	}()
 	fmt.Fprintf(c.err, "torture: metrics at http://%v/metrics\n", listener.Addr())
+	warnBeyond(c, "--metrics", listener.Addr(), "read them")
 	return func() { server.Close() }, nil
+}
+
+// warnBeyond warns of an address at which other machines can reach this one.
+func warnBeyond(c *commandContext, flag string, address net.Addr, do string) {
+	if tcp, ok := address.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		fmt.Fprintf(c.err, "torture: %s: %v can be reached from other machines, and anyone who connects can %s\n",
+			flag, address, do)
+	}
 }
 
 // metricsPatience is the timeout of a scrape.

@@ -1,6 +1,7 @@
 package torturecli
 
 import (
+	"net/http"
 	"regexp"
 	"testing"
 	"time"
@@ -8,7 +9,8 @@ import (
 	"github.com/zktorture/zktorture/internal/await"
 )
 
-// A soak's metrics count its episodes, operations, violations and each fault.
+// A soak's metrics count its episodes, operations, violations and each fault. A page whose name was made to lead here
+// does not get them.
 func TestRunMetrics(t *testing.T) {
 	p := torture(t, "run", "lock", "--duration", "1h", "--seed", "1", "--metrics", "127.0.0.1:0",
 		"--out", t.TempDir()+"/out")
@@ -24,6 +26,18 @@ func TestRunMetrics(t *testing.T) {
 				t.Fatalf("no %s in:\n%s", metric, text)
 			}
 		}
+	}
+	foreign, err := http.NewRequest("GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign.Host = "evil.example"
+	answer, err := http.DefaultClient.Do(foreign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.Body.Close(); answer.StatusCode != http.StatusMisdirectedRequest {
+		t.Errorf("metrics for evil.example: %s", answer.Status)
 	}
 	p.signal()
 	p.wait(exitUnknown)

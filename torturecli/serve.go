@@ -74,6 +74,7 @@ func (s *serveCmd) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
+	warnBeyond(c, "--host", ports[0].Addr(), "use the servers")
 	if at.Control, err = s.control(c, servers); err != nil {
 		return err
 	}
@@ -151,6 +152,7 @@ func (s *serveCmd) control(c *commandContext, servers *server.Server) (string, e
 	web := &http.Server{Handler: servers.Control(), ReadHeaderTimeout: metricsPatience}
 	go web.Serve(l)
 	context.AfterFunc(c, func() { web.Close() })
+	warnBeyond(c, "--control", l.Addr(), "inject faults and read all data")
 	return "http://" + l.Addr().String(), nil
 }
 

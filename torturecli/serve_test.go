@@ -49,6 +49,25 @@ func TestServe(t *testing.T) {
 	p.wait(exitOK)
 }
 
+// Ports that other machines can reach are warned of.
+func TestServeWarnsBeyondLoopback(t *testing.T) {
+	p, _ := served(t, "--host", "0.0.0.0", "--control", ":0")
+	p.signal()
+	p.wait(exitOK)
+	for _, flag := range []string{"--host", "--control"} {
+		if said := p.err.String(); !strings.Contains(said, "torture: "+flag+": ") ||
+			strings.Count(said, "can be reached from other machines") != 2 {
+			t.Errorf("%s: %q", flag, said)
+		}
+	}
+	p, _ = served(t, "--control", "127.0.0.1:0")
+	p.signal()
+	p.wait(exitOK)
+	if said := p.err.String(); said != "" {
+		t.Errorf("on loopback: %q", said)
+	}
+}
+
 // With --data a restarted server has its data.
 func TestServeKeepsData(t *testing.T) {
 	dir := t.TempDir()

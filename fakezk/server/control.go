@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/internal/ownpages"
 )
 
 // Control returns an HTTP interface to the methods of Server, for tests in any language. Session ids are written as
@@ -32,6 +33,9 @@ import (
 //
 // and, as ZooKeeper's AdminServer, GET /commands and the commands that it lists: of the leader, or of ?server=2. Errors
 // have status 400, or 404 for an unknown session, and a sentence; those of commands are in their answers, as there.
+//
+// Web pages of others are refused (status 403, or 421 for a foreign name), also where ZooKeeper's commands change
+// something by GET.
 func (s *Server) Control() http.Handler {
 	mux := http.NewServeMux()
 	post := func(name string, do func(url.Values) error) {
@@ -106,7 +110,7 @@ func (s *Server) Control() http.Handler {
 	mux.HandleFunc("GET /commands", listCommands)
 	mux.HandleFunc("GET /commands/{$}", listCommands)
 	mux.HandleFunc("GET /commands/{name}", s.command)
-	return mux
+	return ownpages.Only(mux)
 }
 
 // advanceMax bounds how far the clock is moved at once.

@@ -14,6 +14,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/wire"
 )
 
 // control is a test in another language.
@@ -159,4 +160,36 @@ func TestAdminServer(t *testing.T) {
 			t.Errorf("%v", monitor)
 		}
 	}
+}
+
+// Web pages of others cannot do anything, by whatever method, nor read anything by a name that was made to lead here.
+func TestControlRefusesPages(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{})
+	c := startControl(t, s)
+	for _, test := range []struct {
+		method, path, header, value string
+		want                        int
+	}{
+		{"POST", "/kill?server=1", "Origin", "http://evil.example", 403},
+		{"POST", "/quorum?on=false", "Host", "evil.example", 421},
+		{"GET", "/commands/stat_reset", "Sec-Fetch-Site", "cross-site", 403},
+		{"GET", "/tree", "Host", "evil.example", 421},
+		{"GET", "/commands/stat_reset", "Accept", "*/*", 200},
+	} {
+		r, err := http.NewRequest(test.method, c.url+test.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Header.Set(test.header, test.value); test.header == "Host" {
+			r.Host = test.value
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.Body.Close(); answer.StatusCode != test.want {
+			t.Errorf("%+v: %s", test, answer.Status)
+		}
+	}
+	dialRaw(t, s.Addr(0), wire.ConnectResponse{}) // it lives
 }

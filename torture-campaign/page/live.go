@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -63,7 +61,7 @@ func (l *Live) observed() status.Status {
 }
 
 // Handler serves the page at /, what it shows at /status.json, the text of a story at /story, and metrics at /metrics. It
-// does not ask who calls: see [OnLoopback].
+// does not ask who calls: see package ownpages.
 func (l *Live) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -144,26 +142,4 @@ func (l *Live) serveStory(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	http.Error(w, "there is no such story", http.StatusNotFound)
-}
-
-// OnLoopback serves whoever has called the server by an address of loopback, and nobody else: a page of others whose
-// name was made to lead here (DNS rebinding) calls it by that name, and is refused. A server beyond loopback needs a
-// token instead.
-func OnLoopback(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !onLoopback(r.Host) {
-			http.Error(w, "this server is for its own machine: call it http://127.0.0.1 or http://localhost, with its port",
-				http.StatusMisdirectedRequest)
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
-}
-
-func onLoopback(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	address, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err == nil && address.IsLoopback() || strings.EqualFold(host, "localhost")
 }

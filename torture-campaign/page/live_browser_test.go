@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/zktorture/zktorture/internal/browsertest"
+	"github.com/zktorture/zktorture/internal/ownpages"
 )
 
 // serving serves a page on loopback until stop is called.
@@ -20,7 +21,7 @@ func serving(t *testing.T, l *Live, address string) (origin string, stop func())
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: OnLoopback(l.Handler())}
+	server := &http.Server{Handler: ownpages.Only(l.Handler())}
 	go server.Serve(listener)
 	stop = func() { server.Close() }
 	t.Cleanup(stop)
