@@ -45,21 +45,25 @@ func (r *Request) bodySize() int {
 	return 0
 }
 
-// Length returns how many bytes a message brings with it, about as many as it is on the wire.
+// Length returns about how many bytes a message is on the wire, and not less.
 func (m *Message) Length() int {
+	const head = 150 // of the frame, and a Stat
 	if m.Reply == nil {
-		return len(m.Path)
+		return head + len(m.Path)
 	}
-	n := len(m.Reply.Path) + len(m.Reply.Data) + namesLength(m.Reply.Children) + aclSize(m.Reply.ACL)
+	n := head + len(m.Reply.Path) + len(m.Reply.Data) + namesLength(m.Reply.Children) + aclSize(m.Reply.ACL)
 	for i := range m.Reply.Results {
 		n += m.Reply.Results[i].length()
 	}
 	return n
 }
 
-func (x *Result) length() int { return len(x.Path) + len(x.Data) + namesLength(x.Children) }
+func (x *Result) length() int {
+	const head = 100 // what is before it, and a Stat
+	return head + len(x.Path) + len(x.Data) + namesLength(x.Children)
+}
 
-// namesLength counts also what a name takes in memory, which is more than on the wire.
+// namesLength counts what names take in memory, which is more than on the wire.
 func namesLength(names []string) (n int) {
 	for _, name := range names {
 		n += int(unsafe.Sizeof(name)) + len(name)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble/proxy"
 	"github.com/zktorture/zktorture/ensemble/proxy/chaosproxy"
+	"github.com/zktorture/zktorture/internal/gc"
 	"github.com/zktorture/zktorture/wire/strike"
 	"github.com/zktorture/zktorture/zkclient"
 )
@@ -56,6 +57,7 @@ func (p *proxyCmd) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
+	gc.Tighten()
 	log, err := openLog(p.Log, c.out)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/internal/gc"
 	"github.com/zktorture/zktorture/wire/strike"
 )
 
@@ -44,6 +45,7 @@ func (s *serveCmd) Run(c *commandContext) error {
 	if err := s.check(c); err != nil {
 		return err
 	}
+	gc.Tighten()
 	faults, err := interruptible(c, s.faults)
 	if err != nil {
 		return err

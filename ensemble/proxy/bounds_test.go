@@ -84,9 +84,12 @@ func TestBytesOfAllAreBounded(t *testing.T) {
 	second.conn.Write(write(1, 900_000))
 	second.ended()
 	p.Hold(proxy.ToServer, false)
-	await.Until(t, "nothing waits", func() bool { return p.Waiting() == 0 })
+	await.Until(t, "no frame waits", func() bool { return p.Waiting() < 1000 })
 	first.conn.Close()
 	await.Until(t, "nobody is connected", func() bool { return p.Connections() == 0 })
+	if n := p.Waiting(); n != 0 {
+		t.Errorf("nobody is connected, and %d bytes are held", n)
+	}
 }
 
 // What is remembered of requests without a reply is bounded in bytes.
@@ -104,6 +107,28 @@ func TestPathsWithoutReplyAreBounded(t *testing.T) {
 	c.conn.SetReadDeadline(await.Deadline())
 	if _, err := c.conn.Read(make([]byte, 1)); err == nil || strings.Contains(err.Error(), "timeout") {
 		t.Errorf("64 MB of paths are remembered: %v", err)
+	}
+}
+
+// All connections together are bounded in this, too.
+func TestPathsOfAllAreBounded(t *testing.T) {
+	swallows := listener(t, func(c net.Conn) { io.Copy(io.Discard, c) })
+	p := newProxy(t, proxy.Config{Servers: []string{swallows}, Memory: 1 << 20})
+	first, second := dial(t, p.Addr()), dial(t, p.Addr())
+	frame := wire.AppendFrame(nil, &wire.RequestHeader{Xid: 1, Op: wire.OpSync},
+		&wire.PathRequest{Path: "/" + strings.Repeat("x", 200_000)})
+	for _, c := range []*client{first, second} {
+		c.send(greeting())
+		for range 3 {
+			c.conn.Write(frame)
+		}
+		if c == first {
+			await.Until(t, "its paths are remembered", func() bool { return p.Waiting() > 600_000 })
+		}
+	}
+	second.ended()
+	if p.Connections() != 1 {
+		t.Errorf("%d are connected, want the first", p.Connections())
 	}
 }
 

@@ -46,7 +46,7 @@ func newConn(p *Proxy, number int, address string, client, server net.Conn) *con
 	ctx, cancel := context.WithCancel(context.Background())
 	return &conn{
 		proxy: p, number: number, server: address, ends: [2]net.Conn{client, server},
-		track: &track{asked: map[int32][]asked{}}, valves: newValves(), ctx: ctx, cancel: cancel,
+		track: newTrack(&p.waiting, p.cfg.Memory), valves: newValves(), ctx: ctx, cancel: cancel,
 		rooms: [2]*room{newRoom(&p.waiting, p.cfg.Memory), newRoom(&p.waiting, p.cfg.Memory)},
 	}
 }
@@ -62,6 +62,7 @@ func (c *conn) run() {
 	c.close()
 	c.rooms[ToServer].leave()
 	c.rooms[ToClient].leave()
+	c.track.leave()
 }
 
 // cut resets both ends: what is on the way is lost.
@@ -131,22 +132,23 @@ func (c *conn) first(d Direction, in *bufio.Reader) ([]byte, error) {
 	return payload, err
 }
 
-// errCrowded is the error of a frame for which the proxy has no room.
+// errCrowded is the error of a frame for which the proxy has no room, or of a request that it cannot remember.
 var errCrowded = errors.New("the proxy's buffers for all connections together are full")
 
 // next reads a frame when there is room for it.
 func (c *conn) next(d Direction, in *bufio.Reader, max int) ([]byte, error) {
-	head, err := in.Peek(4)
-	if err == nil {
-		length := binary.BigEndian.Uint32(head) // a frame that is too long is not read
-		if ok, full := c.rooms[d].take(c.ctx, int64(min(length, uint32(max)))); full {
+	var buffer []byte
+	if head, err := in.Peek(4); err == nil && binary.BigEndian.Uint32(head) <= uint32(max) {
+		length := int64(binary.BigEndian.Uint32(head))
+		if ok, full := c.rooms[d].take(c.ctx, length); full {
 			c.cut()
 			return nil, errCrowded
 		} else if !ok {
 			return nil, net.ErrClosed
 		}
+		buffer = make([]byte, 0, length) // a buffer that grows would take twice as much
 	}
-	return wire.ReadFrame(in, nil, max)
+	return wire.ReadFrame(in, buffer, max) // a frame that is too long is not read
 }
 
 // report logs what was malformed or broke the proxy's bounds, but not that a connection has ended.

@@ -1,6 +1,6 @@
 package proxy
 
-// Waiting is how many bytes of frames wait in the proxy.
+// Waiting is how many bytes the proxy holds.
 func (p *Proxy) Waiting() int64 { return p.waiting.Load() }
 
 // Connections is how many connections are open.

@@ -29,8 +29,9 @@ type Config struct {
 	// Greeting is how long a client may take to send its first frame; then its connection is closed. Default 10 s, as
 	// in ZooKeeper (zookeeper.nio.sessionlessCnxnTimeout).
 	Greeting time.Duration
-	// Memory is how many bytes of frames may wait in the proxy, default 256 MB. A connection whose next frame would
-	// make it more is cut. Of one direction of a connection 1 MB may wait, or one frame.
+	// Memory is how many bytes the proxy may hold, default 128 MB: frames that wait, and what it remembers of requests
+	// until their replies come. A connection whose next frame would make it more is cut. Of one direction of a
+	// connection 1 MB may wait, or one frame. The process takes up to twice as much, because of the garbage collector.
 	Memory int64
 	Log    *slog.Logger // for what is malformed; nil for nothing
 }
@@ -58,7 +59,7 @@ type Proxy struct {
 	refusing bool
 	conns    map[int]*conn // by number
 	accepted int
-	waiting  atomic.Int64 // bytes of frames
+	waiting  atomic.Int64 // bytes of frames, and of what is remembered
 	session  Session
 }
 
@@ -86,7 +87,7 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Ended == nil {
 		cfg.Ended = func(int) {}
 	}
-	cfg.Greeting, cfg.Memory = cmp.Or(cfg.Greeting, 10*time.Second), cmp.Or(cfg.Memory, 256<<20)
+	cfg.Greeting, cfg.Memory = cmp.Or(cfg.Greeting, 10*time.Second), cmp.Or(cfg.Memory, 128<<20)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}

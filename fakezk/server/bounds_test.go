@@ -40,7 +40,7 @@ func (r *raw) multiRead(times int, op wire.Op, path string) {
 }
 
 // A request whose answer would be out of all proportion is not answered: the connection ends before there is more than
-// 64 MB of it. What is less is answered whole.
+// 16 MB of it. What is less is answered whole.
 func TestAnswersAreBounded(t *testing.T) {
 	s := fakezktest.Start(t, server.Config{})
 	c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
@@ -52,15 +52,15 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 	c.create(nil, children...)
 
-	c.multiRead(50, wire.OpGetData, "/big")
-	frame, err := wire.ReadFrame(c.net, nil, 64<<20)
-	if n := bytes.Count(frame, big); err != nil || n != 50 {
-		t.Fatalf("%d of 50 reads are answered: %v", n, err)
+	c.multiRead(15, wire.OpGetData, "/big")
+	frame, err := wire.ReadFrame(c.net, nil, 16<<20)
+	if n := bytes.Count(frame, big); err != nil || n != 15 {
+		t.Fatalf("%d of 15 reads are answered: %v", n, err)
 	}
-	c.multiRead(300, wire.OpGetData, "/big")
+	c.multiRead(100, wire.OpGetData, "/big")
 	c.wantEnd()
 	c = dialRaw(t, s.Addr(0), wire.ConnectResponse{})
-	c.multiRead(1500, wire.OpGetChildren, "/d")
+	c.multiRead(500, wire.OpGetChildren, "/d")
 	c.wantEnd()
 }
 

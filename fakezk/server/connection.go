@@ -179,6 +179,9 @@ func (c *connection) take() {
 	for {
 		m, ok := c.server.servers.Next(c.id)
 		before := len(c.out)
+		if length := m.Length(); length > readBuffer { // a buffer that grows leaves several times as much behind
+			c.out = slices.Grow(c.out, length)
+		}
 		switch {
 		case !ok:
 			return
