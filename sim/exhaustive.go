@@ -36,7 +36,7 @@ type search struct {
 	unserved unserved // in the present outage
 	been     uint64   // clients, as bits, that have been with the present deposed leader
 	kind     int      // the fault that strikes, as LabelFault has it
-	turns    int      // bounds the next choice, of how many turns a user has; 0: it is of something else
+	extends  bool     // the next choice is of how much users do
 	part     bool     // the next choice is of a user's part
 	plans    []uint64 // of the run's clients, see [WithClientPlans]; nil if they are not known, or do not matter
 	plan     uint64   // what the run's episode is, drawn by the first choices …
@@ -95,7 +95,7 @@ func (s *search) Choose(n int, label string) int {
 		}
 		s.stack = append(s.stack, branch{n: n, label: label, options: options, met: s.met, key: s.key})
 	}
-	s.turns, s.part = 0, false
+	s.extends, s.part = false, false
 	b := &s.stack[s.at]
 	if b.n != n || b.label != label {
 		panic(givenUp{errDiverged})
@@ -157,21 +157,18 @@ func (s *search) options(n int, label string) []int {
 	case LabelNext:
 		return s.inTurn(s.unserved.actions(s.world))
 	}
-	if s.turns > 0 {
-		n = min(n, s.turns)
-	}
 	if s.plain && s.world == nil && !slices.Contains(worldly, label) {
 		return []int{s.plainly(n, label)}
 	}
 	return upTo(n)
 }
 
-// plainly is what the simplest plan takes of n: as many clients and turns as may be, and for each user of the parts
-// that users play what stands in its place, so that all parts are played.
+// plainly is what the simplest plan takes of n: as many clients and turns as may be, the fresh operation at the end, and
+// for each user of the parts that users play what stands in its place, so that all parts are played.
 func (s *search) plainly(n int, label string) int {
 	letter, ofUser := strings.CutPrefix(label, labelPlan)
 	switch {
-	case label == LabelClients || s.turns > 0:
+	case label == LabelClients || s.extends:
 		return n - 1
 	case s.part && ofUser && len(letter) == 1:
 		return int(letter[0]-'a') % n

@@ -78,8 +78,9 @@ type Config struct {
 	// work of one share. A share goes on after a violation, as Whole says: what the shares find adds up to what a Whole
 	// search finds.
 	Share, Shares int
-	// Plain searches only one plan. It has the most clients and turns. The kind has a list of parts for users
-	// ([Plan.Part]); each user plays the part at its own place in the list, and does all else as simply as possible.
+	// Plain searches only one plan. It has the most clients and turns, and a fresh operation of each user at the end. The
+	// kind has a list of parts for users ([Plan.Part]); each user plays the part at its own place in the list, and does
+	// all else as simply as possible.
 	Plain bool
 	// Checkpoint, if set, is a file. A search saves its state there every ten seconds and when it ends early, and
 	// continues from the file if it exists.

@@ -95,7 +95,7 @@ type Plan struct {
 	source  Source
 	Clients int    // the most clients
 	Users   int    // the most users of a client
-	Ops     int    // the most operations of a user
+	Ops     int    // the most turns of a user
 	Faults  Faults // what may strike in this episode (a recipe's promise may depend on it)
 	Root    string // objects live below this path
 }
@@ -108,12 +108,25 @@ func (p *Plan) Choose(n int, label string) int {
 	return p.source.Choose(n, label)
 }
 
-// Turns draws how many turns a user has, from 1 to most. A search of all executions gives it no more than Ops.
+// Turns draws how many turns a user has, from 1 to most, which is Ops at most. The simplest plan of a search
+// ([Config.Plain]) takes most.
 func (p *Plan) Turns(most int, label string) int {
-	if s := p.search(); s != nil && most > 1 {
-		s.turns = p.Ops
-	}
+	p.extends(most)
 	return 1 + p.Choose(most, label)
+}
+
+// Afresh draws whether each user does something once more when all is over, which one plan in three has, and the
+// simplest plan of a search.
+func (p *Plan) Afresh() bool {
+	p.extends(3)
+	return p.Choose(3, "afresh") == 2
+}
+
+// extends says that the next choice, one of n, is of how much users do.
+func (p *Plan) extends(n int) {
+	if s := p.search(); s != nil {
+		s.extends = n > 1
+	}
 }
 
 // Part is Choose for what tells users' parts apart: one writes and another reads. All else, as how much and how often,

@@ -26,11 +26,6 @@ type freshness struct {
 	renewed bool // a user has made another object
 }
 
-// drawFreshness draws whether users do something afresh.
-func drawFreshness(p *sim.Plan) *freshness {
-	return &freshness{drawn: p.Choose(3, "afresh") == 2}
-}
-
 // pauses are how long a user waits before each try: altogether longer than any back-off of a recipe and, in simulation,
 // than the timeout of a session, within which a client has learned of all that had struck.
 var pauses = [...]time.Duration{0, time.Second, 10 * time.Second, time.Minute}

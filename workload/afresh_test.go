@@ -65,3 +65,36 @@ func TestWhatFailsForAWhileIsUsable(t *testing.T) {
 		return &sulky{mortal: mortal{Locker: newSilent(c, path), conn: c}}
 	}), sim.Expiry|sim.Loss|sim.Crash)
 }
+
+// tiring is a correct counter until one of its users adds for the last time.
+type tiring struct {
+	*recipes.Counter
+	left int // additions until then
+}
+
+func (c *tiring) Add(ctx context.Context, delta int64) (int64, error) {
+	sum, err := c.Counter.Add(ctx, delta)
+	if c.left--; c.left == 0 {
+		sum++
+	}
+	return sum, err
+}
+
+// With one operation for each user a user adds twice at most, the second time afresh, whatever the strategy.
+func TestEachUserHasOpsOperationsAndAFreshOne(t *testing.T) {
+	for _, additions := range []int{2, 3} {
+		w := workload.Counter(func(c recipes.Conn, path string) workload.Adder {
+			return &tiring{recipes.NewCounter(c, path), additions}
+		})
+		for name, cfg := range map[string]sim.Config{
+			"mix": {Episodes: 500}, "random": {Strategy: "random", Episodes: 500}, "sweep": {Strategy: sim.Sweep, Episodes: 500},
+			"exhaustive": {Strategy: sim.Exhaustive, Clients: 2}, "plain": {Strategy: sim.Exhaustive, Plain: true, Clients: 2},
+		} {
+			cfg.Ops, cfg.Seed, cfg.NoFaultsAtAll, cfg.NoShrink = 1, 1, true, true
+			r := campaign(t, w, cfg)
+			if broken := r.Verdict == sim.VerdictViolation; broken != (additions == 2) {
+				t.Errorf("%s: the addition number %d of a user is wrong: %v", name, additions, r.Verdict)
+			}
+		}
+	}
+}

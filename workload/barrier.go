@@ -74,9 +74,9 @@ type barrierEpisode struct {
 
 func planBarrier(p *sim.Plan, path string, new maker[BarrierRecipe]) *barrierEpisode {
 	e := &barrierEpisode{Script: NewScript[string](p, path), new: new}
-	e.Draw(p, p.Ops+1, oneOf("wait", "shut", "wait", "open", "shut", "wait"))
+	e.Draw(p, p.Ops, oneOf("wait", "shut", "wait", "open", "shut", "wait"))
 	e.turns[0] = append(e.turns[0], "open")
-	e.fresh = drawFreshness(p)
+	e.fresh = &freshness{drawn: p.Afresh()}
 	return e
 }
 

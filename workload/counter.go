@@ -76,7 +76,7 @@ type counterEpisode struct {
 }
 
 func planCounter(p *sim.Plan, path string, new maker[Adder]) *counterEpisode {
-	return &counterEpisode{Script: planScript(p, path, 3, p.Ops+1, oneOf[int64](1, 1, 0, 10, 0, -3)), new: new}
+	return &counterEpisode{Script: planScript(p, path, 3, oneOf[int64](1, 1, 0, 10, 0, -3)), new: new}
 }
 
 func (e *counterEpisode) Run(u User) {

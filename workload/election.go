@@ -108,7 +108,7 @@ type term struct {
 }
 
 func planElection(p *sim.Plan, path string, new maker[Candidate]) *electionEpisode {
-	return &electionEpisode{Script: planScript(p, path, 4, p.Ops, drawTerm), new: new}
+	return &electionEpisode{Script: planScript(p, path, 4, drawTerm), new: new}
 }
 
 func drawTerm(p *sim.Plan, label string) term {

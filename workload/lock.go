@@ -151,7 +151,7 @@ type lockTurn struct {
 }
 
 func planLock(p *sim.Plan, path string, new maker[Locker]) *lockEpisode {
-	return &lockEpisode{Script: planScript(p, path, 4, p.Ops, drawLockTurn), new: new}
+	return &lockEpisode{Script: planScript(p, path, 4, drawLockTurn), new: new}
 }
 
 func drawLockTurn(p *sim.Plan, label string) lockTurn {

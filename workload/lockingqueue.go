@@ -159,7 +159,7 @@ type lockingTurn struct {
 var lockingOps = [...]string{"offer", "claim", "try", "offer"}
 
 func planLockingQueue(p *sim.Plan, path string, new maker[LockingQueuer]) *lockingEpisode {
-	e := &lockingEpisode{Script: planScript(p, path, 3, p.Ops+1, drawLockingTurn), new: new}
+	e := &lockingEpisode{Script: planScript(p, path, 3, drawLockingTurn), new: new}
 	e.offered = make([]int, len(e.turns))
 	return e
 }

@@ -110,7 +110,7 @@ type stay struct {
 }
 
 func planMembership(p *sim.Plan, path string, new maker[newMember]) *membershipEpisode {
-	e := &membershipEpisode{Script: planScript(p, path, 4, p.Ops, drawStay), new: new}
+	e := &membershipEpisode{Script: planScript(p, path, 4, drawStay), new: new}
 	e.lives = make([]int, len(e.turns))
 	return e
 }

@@ -146,7 +146,7 @@ type queueEpisode struct {
 
 func planQueue(p *sim.Plan, path string, new func(c recipes.Conn) queueClient) *queueEpisode {
 	turns := oneOf("offer", "poll", "take", "offer", "take", "peek")
-	e := &queueEpisode{Script: planScript(p, path, 3, p.Ops+1, turns), new: new}
+	e := &queueEpisode{Script: planScript(p, path, 3, turns), new: new}
 	e.offered = make([]int, len(e.turns))
 	return e
 }

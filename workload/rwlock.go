@@ -129,7 +129,7 @@ type rwTurn struct {
 }
 
 func planRWLock(p *sim.Plan, path string, new maker[RWLocker]) *rwEpisode {
-	return &rwEpisode{Script: planScript(p, path, 4, p.Ops, drawRWTurn), new: new}
+	return &rwEpisode{Script: planScript(p, path, 4, drawRWTurn), new: new}
 }
 
 func drawRWTurn(p *sim.Plan, label string) rwTurn {

@@ -25,11 +25,11 @@ func NewScript[T any](p *sim.Plan, path string) Script[T] {
 
 // planScript is a script with turns as [Script.Draw] draws them. The object's znode is missing in one of missing
 // episodes.
-func planScript[T any](p *sim.Plan, path string, missing, most int, draw func(p *sim.Plan, label string) T) Script[T] {
+func planScript[T any](p *sim.Plan, path string, missing int, draw func(p *sim.Plan, label string) T) Script[T] {
 	c := NewScript[T](p, path)
 	c.Missing = p.Choose(missing, "the parent is missing") == missing-1
-	c.Draw(p, most, draw)
-	c.fresh = drawFreshness(p)
+	c.Draw(p, p.Ops, draw)
+	c.fresh = &freshness{drawn: p.Afresh()}
 	return c
 }
 

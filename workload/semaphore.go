@@ -94,7 +94,7 @@ type semaphoreRecipe struct {
 // each user of a session; all that it returns must be about the same semaphore.
 func Semaphore(permits int, new func(c recipes.Conn, path string) Permitter, opts ...Option) *Workload {
 	plan := func(p *sim.Plan, path string, new maker[Permitter]) *semaphoreEpisode {
-		return &semaphoreEpisode{Script: planScript(p, path, 4, p.Ops, drawPermitTurn), permits: permits, new: new}
+		return &semaphoreEpisode{Script: planScript(p, path, 4, drawPermitTurn), permits: permits, new: new}
 	}
 	return workloadOf("semaphore", linearizability.Semaphore(permits), new, plan, opts)
 }

@@ -108,7 +108,7 @@ type transactions struct {
 
 func planTransactions(p *sim.Plan, path string, new maker[Committer]) *transactions {
 	e := &transactions{Script: NewScript[string](p, path), new: new}
-	e.count = 1 + p.Choose(min(p.Ops, 3), "transactions")
+	e.count = p.Turns(min(p.Ops, 3), "transactions")
 	for s := range Slot(e.layout, len(e.layout), 0) {
 		e.turns = append(e.turns, e.script(p, s, sim.PlanLabel(s)))
 	}
