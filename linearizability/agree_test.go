@@ -145,7 +145,7 @@ func (n *tally) dispute(c *contender, h History) string {
 // be some of the history's, and illegal by themselves.
 func disputeFinding(j *judge, h History, steps []step, f finding) string {
 	for _, s := range f.steps {
-		if !slices.Contains(steps, s) {
+		if !slices.ContainsFunc(steps, func(o step) bool { o.previous = s.previous; return o == s }) {
 			return fmt.Sprintf("the certificate has a step that is not one of the history: %v", h[s.source])
 		}
 	}

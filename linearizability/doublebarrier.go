@@ -1,7 +1,9 @@
 package linearizability
 
 import (
+	"cmp"
 	"encoding/binary"
+	"slices"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -16,9 +18,15 @@ import (
 // its call of leave. A leave returns only after a moment between its call and its return at which nobody was inside;
 // a process is inside from the moment at which its enter succeeded to its call of leave.
 //
-// An enter of unknown outcome is there from its call until its process leaves, and never inside. A leave of unknown
-// outcome ends the stay inside, but the process may be there until it enters again. So does the death of a process or
-// of its session; record it as a leave of unknown outcome.
+// An enter of unknown outcome is there from its call until its process leaves, and never inside. It may have let others
+// in, so the process's leave waits for these as any leave does. A leave of unknown outcome ends the stay inside, but the
+// process may be there until it enters again. So does the death of a process or of its session; record it as a leave of
+// unknown outcome.
+//
+// What happens at one stamp may happen in any order, with two exceptions: what a process calls at one stamp it calls in
+// the order in which it returns, then of the history, and what an operation waits for comes after its call. For example,
+// of two parties A calls enter at 4 and does not know its outcome, B's enter from 1 to 7 is ok, and so is A's leave from
+// 6 to 9: that is illegal. B's enter succeeded before A's call of leave, as it needed A, and B was inside from then on.
 func DoubleBarrier(parties int) Model {
 	return Model{
 		Name:       "doublebarrier",
@@ -38,7 +46,8 @@ func doubleBarrierProblem(op *Operation) string { return onlyNull(op, "doublebar
 func prepareDoubleBarrier(h History, _ []int32) []step {
 	var steps []step
 	number := make(map[Value]int32)
-	for _, i := range byCall(h) {
+	var last []int32 // by process: the order of its last call
+	for _, i := range byCallAndReturn(h) {
 		op := &h[i]
 		if op.Outcome == Fail {
 			continue
@@ -47,17 +56,32 @@ func prepareDoubleBarrier(h History, _ []int32) []step {
 		if !found {
 			who = int32(len(number))
 			number[op.owner()] = who
+			last = append(last, 0)
 		}
-		order := int32(len(steps))
+		at := len(steps)
 		steps = append(steps, atCall(op, i, who))
 		if op.Outcome == OK {
 			steps = append(steps, awaited(op, i, who))
 		}
-		for k := range steps[order:] {
-			steps[int(order)+k].order = order
+		order := int32(at + 1)
+		for k := range steps[at:] {
+			steps[at+k].order, steps[at+k].previous = order, last[who]
 		}
+		last[who] = order
 	}
 	return steps
+}
+
+// byCallAndReturn returns the indices of h in order of call, then of return, then of place.
+func byCallAndReturn(h History) []int {
+	order := byCall(h)
+	for from, to := 0, 0; from < len(order); from = to {
+		for to < len(order) && h[order[to]].Call == h[order[from]].Call {
+			to++
+		}
+		slices.SortStableFunc(order[from:to], func(a, b int) int { return cmp.Compare(h[a].end(), h[b].end()) })
+	}
+	return order
 }
 
 // atCall is what an operation does when it is called, whatever becomes of it.
@@ -81,9 +105,10 @@ func awaited(op *Operation, i int, who int32) step {
 	return newStep(op, i, stepPart, who)
 }
 
-// What the state says of each process, by number: flags, and the order of the enter that it called last. That
-// matters, as an enter may still be under way when its process, which knows nothing of it, enters again: one cannot
-// succeed before its own call, on the presence of the other.
+// What the state says of each process, by number: flags, and the order of its last call. That keeps its calls in their
+// order where stamps are equal, and what an operation waits for behind its call. An enter may still be under way when
+// its process, which knows nothing of it, enters again: the one cannot succeed before its own call, on the presence of
+// the other.
 const (
 	isThere  = 1 << iota // has called enter
 	isInside             // its enter has succeeded
@@ -114,24 +139,25 @@ func stepDoubleBarrier(state []byte, s *step, parties int) (bool, []byte) {
 		state = append(state, 0)
 	}
 	own := state[placeBytes*int(s.item):][:placeBytes]
+	last := int32(binary.BigEndian.Uint32(own[1:]))
 	switch s.kind {
-	case stepArrive:
-		own[0] = isThere
-		binary.BigEndian.PutUint32(own[1:], uint32(s.order))
-	case stepDepart:
-		clear(own)
-	case stepVanish:
-		own[0] |= isGone
 	case stepPass:
-		if own[0]&(isThere|isInside) != isThere || binary.BigEndian.Uint32(own[1:]) < uint32(s.order) ||
-			countThere(state) < parties {
+		if last < s.order || own[0]&(isThere|isInside) != isThere || countThere(state) < parties {
 			return false, state
 		}
 		own[0] |= isInside
+		return true, state
 	case stepPart:
-		return !anyInside(state), state
+		return last >= s.order && !anyInside(state), state
+	case stepArrive:
+		own[0] = isThere
+	case stepDepart:
+		own[0] = 0
+	case stepVanish:
+		own[0] |= isGone
 	}
-	return true, state
+	binary.BigEndian.PutUint32(own[1:], uint32(s.order))
+	return last == s.previous, state
 }
 
 func countThere(state []byte) (n int) {
@@ -165,7 +191,7 @@ func explainDoubleBarrier(j *judge, steps []step, parties int) finding {
 			return unexplained(steps)
 		}
 		if s := &steps[i]; s.kind == stepPass && mostThere(steps, s.call, s.end) < parties {
-			own := selectSteps(steps, func(other *step) bool { return other.source == s.source })
+			own := selectCalls(steps, func(other *step) bool { return other.source == s.source })
 			return finding{"early-enter", own}
 		}
 	}
@@ -175,7 +201,7 @@ func explainDoubleBarrier(j *judge, steps []step, parties int) finding {
 			continue
 		}
 		// What was called later makes no difference to this leave, nor do other leaves' waits.
-		before := selectSteps(steps, func(other *step) bool {
+		before := selectCalls(steps, func(other *step) bool {
 			return other == s || other.kind != stepPart && other.call <= s.end
 		})
 		if j.ask(before) == porcupine.Illegal {
@@ -183,6 +209,17 @@ func explainDoubleBarrier(j *judge, steps []step, parties int) finding {
 		}
 	}
 	return unexplained(steps)
+}
+
+// selectCalls is selectSteps for those of a double barrier, which name the call before.
+func selectCalls(steps []step, keep func(*step) bool) []step {
+	kept, last := selectSteps(steps, keep), make(map[int32]int32)
+	for i := range kept {
+		if s := &kept[i]; s.kind != stepPass && s.kind != stepPart {
+			s.previous, last[s.item] = last[s.item], s.order
+		}
+	}
+	return kept
 }
 
 // mostThere returns the greatest number of processes present at one moment between two stamps. It changes only where

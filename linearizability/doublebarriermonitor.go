@@ -12,9 +12,9 @@ import (
 // last moment at which enough were there. After that it is known when somebody is inside, and every leave needs one
 // moment at which nobody is.
 //
-// The history is legal if every enter and every leave finds its moment. The converse holds, too, if no two instants
-// have the same stamp around what finds none, and no process enters again before it is known to have entered.
-// Otherwise the answer is undetermined: stamps that are equal may come in any order.
+// The history is legal if every enter and every leave finds its moment. The converse holds, too, if no two instants of
+// different processes have the same stamp around what finds none, and no process enters again before it is known to
+// have entered. Otherwise the answer is undetermined: what different processes do at one stamp may come in any order.
 //
 // The time is that of sorting. Nobody has published this, as far as we know; it follows from the model.
 
@@ -48,7 +48,7 @@ type doubleBarrierCase struct {
 	ends      map[int]int64   // by operation: the end of an enter that succeeded
 	place     map[int]int     // by operation: the place of its instant
 	stays     []inside
-	ambiguous bool // whether a process enters again too early to tell, or does two things at one instant
+	ambiguous bool // whether a process enters again too early to tell
 }
 
 // inside is the time in which a process is inside: after the moment from, up to the moment to.
@@ -87,10 +87,7 @@ func (b *doubleBarrierCase) load() {
 func (b *doubleBarrierCase) happen(k int, s *step, present map[int32]int64) {
 	own := b.own[s.item]
 	entered, there := present[s.item]
-	if len(own) > 0 && b.at(own[len(own)-1]) == s.call ||
-		s.kind == stepArrive && there && entered < Forever && s.call <= entered {
-		b.ambiguous = true
-	}
+	b.ambiguous = b.ambiguous || s.kind == stepArrive && there && entered < Forever && s.call <= entered
 	b.own[s.item], b.place[s.source] = append(own, k), k
 	switch s.kind {
 	case stepArrive:
@@ -166,12 +163,11 @@ func (b *doubleBarrierCase) freeMoments() []int {
 // unless returns the ruling, unless stamps that are equal could make a difference between two stamps.
 func (b *doubleBarrierCase) unless(from, to int64, r ruling) ruling {
 	if b.ambiguous {
-		return undetermined("a process enters again before it is known to have entered, or does two things at one " +
-			"instant")
+		return undetermined("a process enters again before it is known to have entered")
 	}
 	first := sort.Search(len(b.instants), func(k int) bool { return b.at(k) >= from })
 	for k := first + 1; k < len(b.instants) && b.at(k) <= to; k++ {
-		if b.at(k) == b.at(k-1) {
+		if b.at(k) == b.at(k-1) && b.steps[b.instants[k]].item != b.steps[b.instants[k-1]].item {
 			return undetermined("several things happen at one instant, and their order matters")
 		}
 	}
@@ -196,7 +192,7 @@ func (b *doubleBarrierCase) earlyEnter(i int32) ruling {
 	}
 	return illegal(finding{
 		property: "early-enter",
-		steps: selectSteps(b.steps, func(s *step) bool {
+		steps: selectCalls(b.steps, func(s *step) bool {
 			return s.source == b.steps[i].source || s.kind == stepArrive && slices.Contains(sources, s.source)
 		}),
 	})
@@ -224,11 +220,11 @@ func (b *doubleBarrierCase) presentAt(moment int) (sources []int) {
 // always present, so that every enter named succeeds as late as it could. Where that would be too late, because too
 // few were present, no small part of the history is illegal by itself.
 func (b *doubleBarrierCase) earlyLeave(i int32) ruling {
-	from, to := b.moments(&b.steps[i])
+	_, to := b.moments(&b.steps[i])
 	keep := map[int]bool{b.steps[i].source: true}
 	start := b.steps[i].call
-	for moment := from; moment <= to; {
-		stay := b.longest(moment, &b.steps[i])
+	for moment := b.place[b.steps[i].source] + 1; moment <= to; {
+		stay := b.longest(moment)
 		if stay == nil {
 			return undetermined("it takes many operations to show that somebody is inside at every moment of a leave")
 		}
@@ -240,7 +236,7 @@ func (b *doubleBarrierCase) earlyLeave(i int32) ruling {
 	}
 	r := illegal(finding{
 		property: "early-leave",
-		steps: selectSteps(b.steps, func(s *step) bool {
+		steps: selectCalls(b.steps, func(s *step) bool {
 			return keep[s.source] && (s.kind != stepPart || s.source == b.steps[i].source)
 		}),
 	})
@@ -248,14 +244,10 @@ func (b *doubleBarrierCase) earlyLeave(i int32) ruling {
 	return b.unless(start, b.steps[i].end, r)
 }
 
-// longest returns the stay that lasts longest of those over a moment of a leave, even if enough had been there. At
-// the moments before the leaver's own instant it is exactly the stamp of the call.
-func (b *doubleBarrierCase) longest(moment int, leave *step) (best *inside) {
-	early := moment <= b.place[leave.source]
+// longest returns the stay that lasts longest of those over a moment, even if enough had been there.
+func (b *doubleBarrierCase) longest(moment int) (best *inside) {
 	for k := range b.stays {
-		s := &b.stays[k]
-		begun := s.latest < moment || early && s.latest == moment && b.steps[s.enter].end < leave.call
-		if begun && moment <= s.to && (best == nil || s.to > best.to) {
+		if s := &b.stays[k]; s.latest < moment && moment <= s.to && (best == nil || s.to > best.to) {
 			best = s
 		}
 	}

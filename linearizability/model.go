@@ -83,7 +83,8 @@ type step struct {
 	item      int32
 	// item is the hold that is granted or released, or the value that is put in, seen or taken out; it is negative if
 	// there is none. The steps of one item may be left out together, and a legal history stays legal.
-	order     int32  // lock: place in order of call
+	order     int32  // lock: place in order of call; double barrier: likewise, from 1
+	previous  int32  // double barrier: the order of its process's call before this one, 0 if there is none
 	doubt     *doubt // read/write lock: what it may be about if that is not clear; else nil
 	permits   int64  // semaphore: how many permits are granted
 	token     int64  // priority queue: the priority of what is offered

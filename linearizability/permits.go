@@ -17,10 +17,12 @@ import (
 // The rules are those of [Lock], with these differences: a reader is granted the lock while no writer holds it, a
 // writer while nobody does. A writer's token is greater than all tokens granted earlier, a reader's than those of all
 // writers earlier. A downgrade is legal while its process holds the lock as a writer. A process that writes excludes
-// itself as a reader. After a downgrade of outcome ok the hold is a reader's, to be released by rrelease. After one
-// of unknown outcome either release ends it, and either may be the retry of a release of unknown outcome, until one
-// is of outcome ok. If a process may have several such holds at once, of unknown outcome, a release is about the
-// first of them, by call, that it has when the release takes effect.
+// itself as a reader. After a downgrade of outcome ok the hold is a reader's, to be released by rrelease; but a release
+// of unknown outcome that was called before the downgrade may still end it, at any time from its call on. (So the
+// sequence of an acquire, such a release, a downgrade of outcome ok and another process's acquire is legal.) After a
+// downgrade of unknown outcome either release ends the hold, and either may be the retry of a release of unknown
+// outcome, until one is of outcome ok. If a process may have several such holds at once, of unknown outcome, a release
+// is about the first of them, by call, that it has when the release takes effect.
 func RWLock() Model {
 	m := Lock()
 	m.Name = "rwlock"

@@ -45,11 +45,7 @@ type event[S comparable] struct {
 
 // newEvent is the event of an operation. One of unknown outcome may happen at any time after its call, or never.
 func newEvent[S comparable](op linearizability.Operation, do func(S) (S, bool)) event[S] {
-	e := event[S]{from: op.Call, to: op.Return, do: do}
-	if op.Outcome == linearizability.Unknown {
-		e.to, e.optional = linearizability.Forever, true
-	}
-	return e
+	return event[S]{from: op.Call, to: until(op), optional: op.Outcome == linearizability.Unknown, do: do}
 }
 
 // set is a set of events, by index.

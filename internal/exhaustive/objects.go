@@ -123,12 +123,14 @@ const (
 	left               // by a leave of unknown outcome: no longer inside, but perhaps still there
 )
 
-// doubleBarrierEvents: the state is two bytes for each process: its state, and the operation by which it last entered, by
-// place in order of call. An operation's effect at its call is an event of its own, which happens whatever the
-// outcome; its wait is another.
+// doubleBarrierEvents: the state is two bytes for each process: its state, and how many operations had been called when
+// it made its last call, in order of call. An operation's effect at its call is an event of its own, which happens
+// whatever the outcome, and after the process's earlier calls; its wait is another, which comes after the call.
 func doubleBarrierEvents(h lin.History, parties int) (events []event[string]) {
 	h = slices.DeleteFunc(slices.Clone(h), func(op lin.Operation) bool { return op.Outcome == lin.Fail })
-	slices.SortStableFunc(h, func(a, b lin.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	slices.SortStableFunc(h, func(a, b lin.Operation) int {
+		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(until(a), until(b)))
+	})
 	var processes []string
 	for _, op := range h {
 		if !slices.Contains(processes, owner(op)) {
@@ -137,31 +139,43 @@ func doubleBarrierEvents(h lin.History, parties int) (events []event[string]) {
 	}
 	for i, op := range h {
 		at := 2 * slices.Index(processes, owner(op))
+		before := i // how many had been called at the process's call before
+		for before > 0 && owner(h[before-1]) != owner(op) {
+			before--
+		}
+		called := func(b string) bool { return len(b) > at && int(b[at+1]) > i }
 		events = append(events, event[string]{from: op.Call, to: op.Call, do: func(b string) (string, bool) {
 			b += strings.Repeat("\x00", 2*len(processes)-len(b))
-			return b[:at] + atCall(op, i, b[at:at+2]) + b[at+2:], true
+			if int(b[at+1]) != before {
+				return b, false
+			}
+			return b[:at] + string([]byte{atCall(op, b[at]), byte(i + 1)}) + b[at+2:], true
 		}})
 		if op.Outcome == lin.OK {
-			pass := func(b string) (string, bool) { return passes(b, op, at, i, parties) }
-			events = append(events, newEvent(op, pass))
+			events = append(events, newEvent(op, func(b string) (string, bool) {
+				if !called(b) {
+					return b, false
+				}
+				return passes(b, op, at, parties)
+			}))
 		}
 	}
 	return events
 }
 
-// atCall is a process's state after its call of operation i.
-func atCall(op lin.Operation, i int, was string) string {
+// atCall is a process's state after it has called an operation.
+func atCall(op lin.Operation, was byte) byte {
 	switch {
 	case op.Op == "enter":
-		return string([]byte{there, byte(i)})
+		return there
 	case op.Outcome == lin.OK:
-		return "\x00\x00"
+		return 0
 	}
-	return string([]byte{was[0] | left, was[1]})
+	return was | left
 }
 
-// passes lets operation i succeed. An enter does not count an earlier presence of its process.
-func passes(b string, op lin.Operation, at, i, parties int) (string, bool) {
+// passes lets an operation of the process at a place succeed.
+func passes(b string, op lin.Operation, at, parties int) (string, bool) {
 	present, within := 0, 0
 	for k := 0; k < len(b); k += 2 {
 		if b[k]&there != 0 {
@@ -174,10 +188,18 @@ func passes(b string, op lin.Operation, at, i, parties int) (string, bool) {
 	switch {
 	case op.Op == "leave":
 		return b, within == 0
-	case present < parties || len(b) <= at || b[at]&(there|inside) != there || int(b[at+1]) < i:
+	case present < parties || b[at]&(there|inside) != there:
 		return b, false
 	}
 	return b[:at] + string([]byte{b[at] | inside}) + b[at+1:], true
+}
+
+// until is the stamp by which an operation has taken effect, if it has.
+func until(op lin.Operation) int64 {
+	if op.Outcome == lin.Unknown {
+		return lin.Forever
+	}
+	return op.Return
 }
 
 // owner is the process of an operation, as a name.
