@@ -156,7 +156,7 @@ func disputeFinding(j *judge, h History, steps []step, f finding) string {
 		return "the violation has no name"
 	}
 	if j.ask(f.steps) == porcupine.Ok {
-		return "the certificate is in order: " + j.model.violation("monitor", f, h).String()
+		return "the certificate is in order: " + j.model.violation("monitor", f.property, f.named(h)).String()
 	}
 	return ""
 }
@@ -328,7 +328,7 @@ func TestNeverAccused(t *testing.T) {
 				ruling := c.model.monitor(c.model.steps(h))
 				if ruling.outcome == Violation {
 					t.Fatalf("history %d of seed %d is legal, but accused: %v", i, agreeSeed,
-						c.model.violation("monitor", ruling.finding, h))
+						c.model.violation("monitor", ruling.finding.property, ruling.finding.named(h)))
 				}
 				seen[ruling.outcome]++
 			}

@@ -206,7 +206,7 @@ func (j *judge) decide(steps []step) (r ruling, checker string) {
 // those given. Without an answer in the time and memory for explanations it is a violation all the same. If porcupine
 // finds an order one of the two is wrong, and nothing is known.
 func (j *judge) confirm(checker string, r ruling, h History) Verdict {
-	v := j.model.violation(checker, r.finding, h)
+	v := j.model.violation(checker, r.finding.property, j.illegalAlone(r.finding.named(h), h))
 	if checker == "porcupine" || len(r.finding.steps) == 0 {
 		return v
 	}
@@ -226,22 +226,53 @@ func (j *judge) confirm(checker string, r ruling, h History) Verdict {
 	return v
 }
 
-// violation is the verdict on a history in which a checker found f.
-func (m *Model) violation(checker string, f finding, h History) Verdict {
+// named returns the operations whose steps the finding has.
+func (f *finding) named(h History) (operations History) {
 	at := make(map[int]bool, len(f.steps))
 	for i := range f.steps {
 		at[f.steps[i].source] = true
 	}
-	var operations History
 	for i := range h {
 		if at[i] {
 			operations = append(operations, h[i])
 		}
 	}
+	return operations
+}
+
+// illegalAlone returns operations of an illegal history. If they are legal when nothing else has happened, as what a
+// release is about follows from all that its process did, it returns all of their processes, or of the history.
+func (j *judge) illegalAlone(operations, h History) History {
+	legal := func(part History) bool {
+		items, err := j.model.validate(part)
+		if err != nil {
+			return false // such as a release by a process that was granted nothing
+		}
+		r, _ := newJudge(j.model, Options{Timeout: time.Until(j.deadline), MemoryLimit: j.memory}).decide(
+			j.model.prepare(part, items))
+		return r.outcome == Ok
+	}
+	if len(operations) == 0 || !legal(operations) {
+		return operations
+	}
+	processes := make(map[Value]bool)
+	for i := range operations {
+		processes[operations[i].owner()] = true
+	}
+	theirs := slices.DeleteFunc(slices.Clone(h), func(op Operation) bool { return !processes[op.owner()] })
+	if !legal(theirs) {
+		return theirs
+	}
+	return h
+}
+
+// violation is the verdict on a history of which some operations break a property.
+func (m *Model) violation(checker, property string, operations History) Verdict {
+	operations = slices.Clone(operations)
 	sortBy(operations, func(a Operation) int64 { return a.Call })
-	rule := m.rule(f.property)
+	rule := m.rule(property)
 	v := Verdict{
-		Outcome: Violation, Checker: checker, Property: f.property, Rule: rule, Message: rule, Operations: operations,
+		Outcome: Violation, Checker: checker, Property: property, Rule: rule, Message: rule, Operations: operations,
 	}
 	if len(operations) > 0 {
 		v.Message += ": " + list(operations)

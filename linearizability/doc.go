@@ -29,9 +29,9 @@
 // What a monitor cannot decide is left to searches: along the frontier of what may have happened by each instant, and
 // then by porcupine. They have a limit of time and of memory.
 //
-// An illegal history is cut down to a few operations that are illegal by themselves. They are reported if porcupine
-// rejects them too; if it does not, the checkers contradict each other, and the verdict is undetermined. The rule
-// that they break is named in the words of the field:
+// An illegal history is cut down to a few operations that are illegal by themselves. They are judged once more as if
+// nothing else had happened; where that is legal, more are reported. If porcupine does not reject them, the checkers
+// contradict each other, and the verdict is undetermined. The rule that they break is named in the words of the field:
 //
 //	lock and election:
 //	       exclusion    two clients held the lock at once
