@@ -10,6 +10,7 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/stepper"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/zkclient"
 )
@@ -26,9 +27,7 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	e := ensembletest.Share(t, 3)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	f := &fixture{T: t, ctx: ctx, ensemble: e}
+	f := &fixture{T: t, ctx: await.Context(t), ensemble: e}
 	var err error
 	if f.stepper, err = stepper.New(e.Servers()); err != nil {
 		t.Fatal(err)
@@ -169,13 +168,12 @@ func TestConnectInVain(t *testing.T) {
 	}
 	defer s.Close()
 	s.Shut()
-	client, err := zkclient.Config{Servers: s.Addr(), SessionTimeout: 2 * time.Second}.Connect()
+	client, err := zkclient.Config{Servers: s.Addr(), SessionTimeout: ensembletest.Lasting}.Connect()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := await.Context(t)
 	end, err := s.ConnectInVain(ctx, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -277,25 +275,23 @@ func TestForget(t *testing.T) {
 // then is lost: mostly they come.
 func TestEventsOfAnEnd(t *testing.T) {
 	ensembletest.Need(t)
-	const tries = 100 // mostly one or two; on a busy machine many
-	heard := false
-	for i := 0; i < tries && !heard; i++ {
-		t.Run("", func(t *testing.T) { heard = eventOfAnEnd(t, newFixture(t)) })
-	}
-	if !heard {
-		t.Errorf("in %d tries no client has heard of its znode's end before its own", tries)
-	}
+	patience := time.Duration(0) // with each try longer, as the machine may be busy
+	await.Until(t, "a client hears of its znode's end before its own", func() (heard bool) {
+		patience += 100 * time.Millisecond
+		t.Run("", func(t *testing.T) { heard = eventOfAnEnd(t, newFixture(t), patience) })
+		return heard
+	})
 }
 
 // eventOfAnEnd tells whether a client hears that its znode has gone with its session, and of that not yet.
-func eventOfAnEnd(t *testing.T, f *fixture) bool {
+func eventOfAnEnd(t *testing.T, f *fixture, patience time.Duration) bool {
 	_, err := f.client.Create("/own", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 	f.must(err)
 	_, _, event, err := f.client.GetW("/own")
 	f.must(err)
 	f.stepper.Shut()
 	f.must(f.stepper.Expire(f.ctx))
-	soon, cancel := context.WithTimeout(f.ctx, 3*time.Second)
+	soon, cancel := context.WithTimeout(f.ctx, patience)
 	defer cancel()
 	path, err := f.stepper.PassEvent(soon)
 	if err == nil {
