@@ -85,20 +85,18 @@ func TestNotReady(t *testing.T) {
 	for command, words := range map[string][]string{
 		`echo no such library >&2; exit 3`: {
 			"died before it was ready", "exit status 3", "no such library"},
-		`read first; echo '{"zktorture":1,"error":"there is no lock here"}'`: {"it says: there is no lock here"},
-		`read first; echo '{"zktorture":2,"session":"0xa"}'`:                 {"version 2", "version 1"},
-		`read first; echo '{"zktorture":1}'`:                                 {"no session"},
-		`read first; echo '{"id":1,"outcome":"ok","session":"0xa"}'; cat`:    {"the first line"},
-		`read first; echo hello; cat`:                                        {"not in the protocol", "hello"},
-		`read first; echo waiting >&2; cat`:                                  {"not ready after 300ms", "waiting"},
-
-		`exec /no/such/worker`: {"died before it was ready", "/no/such/worker"},
+		`read first; echo '{"zktorture":1,"error":"there is no lock here"}'`:    {"it says: there is no lock here"},
+		`read first; echo '{"zktorture":2,"session":"0xa"}'`:                    {"version 2", "version 1"},
+		`read first; echo '{"zktorture":1}'`:                                    {"no session"},
+		`read first; echo '{"id":1,"outcome":"ok","session":"0xa"}'; cat`:       {"the first line"},
+		`read first; echo hello; cat`:                                           {"not in the protocol", "hello"},
+		`exec /no/such/worker`:                                                  {"died before it was ready", "/no/such/worker"},
 		`read first; case $first in *'"kind":"lock"'*) exit 7;; esac; exit 8`:   {"exit status 7"},
 		`read first; case $first in *'"servers":"h:1"'*) exit 7;; esac; exit 8`: {"exit status 7"},
 	} {
 		within(t, command, func() {
 			c, err := worker.Start(t.Context(),
-				worker.Config{Command: command, Kind: "lock", Servers: "h:1", StartTimeout: startTimeout(words)})
+				worker.Config{Command: command, Kind: "lock", Servers: "h:1"})
 			wantError(t, err, words...)
 			if c != nil {
 				t.Errorf("%s: there is a client", command)
@@ -118,7 +116,7 @@ func TestReadyLate(t *testing.T) {
 	go func() {
 		defer close(began)
 		pid := 0
-		eventually(t, "the worker is stopped", func() bool {
+		await.Until(t, "the worker is stopped", func() bool {
 			text, _ := os.ReadFile(file)
 			pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 			return pid > 0 && stateOf(t, pid) == "T"
@@ -130,12 +128,16 @@ func TestReadyLate(t *testing.T) {
 	<-began
 }
 
-// startTimeout is short only for workers that are to reach it.
-func startTimeout(words []string) time.Duration {
-	if strings.HasPrefix(words[0], "not ready after") {
-		return 300 * time.Millisecond
-	}
-	return 0
+// What a worker says that does not get ready in time is told, however long it takes to say that.
+func TestNeverReady(t *testing.T) {
+	patience := 100 * time.Millisecond
+	await.Until(t, "it says something before its time is over", func() bool {
+		patience *= 2
+		_, err := worker.Start(t.Context(), worker.Config{Command: `read first; echo waiting >&2; cat`, Kind: "lock",
+			StartTimeout: patience})
+		wantError(t, err, "not ready after "+patience.String())
+		return strings.Contains(err.Error(), "waiting")
+	})
 }
 
 // What a process had under way when it died may have happened; what it held is lost; its session has ended to
@@ -304,7 +306,9 @@ func TestGivenUpBefore(t *testing.T) {
 
 // A process that is made to sleep answers when it is woken, and is not killed for not answering before.
 func TestPause(t *testing.T) {
-	c, _ := start(t, worker.Config{Command: isReady + answersAll, GiveUp: 300 * time.Millisecond})
+	t.Parallel()
+	const giveUp = 2 * time.Second // it has to answer in that when it is awake
+	c, _ := start(t, worker.Config{Command: isReady + answersAll, GiveUp: giveUp})
 	if _, err := do(t.Context(), c, "acquire"); err != nil {
 		t.Fatal(err)
 	}
@@ -326,10 +330,10 @@ func TestPause(t *testing.T) {
 	case <-time.After(100 * time.Millisecond):
 		cancel()
 	}
-	select { // GiveUp passes several times
+	select {
 	case err := <-answered:
 		t.Fatalf("it answers in its sleep: %v", err)
-	case <-time.After(time.Second):
+	case <-time.After(2 * giveUp):
 	}
 	if err := c.Resume(); err != nil {
 		t.Fatal(err)
