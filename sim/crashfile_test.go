@@ -60,9 +60,9 @@ func childCrash(args []string) error {
 // in all three ways to run episodes.
 func TestCrashLeavesAFile(t *testing.T) {
 	ways := map[string]string{
-		"crash random":   `again (\S+\.json)`,
-		"crash sweep":    `again (\S+\.json)`,
-		"test crasher 3": `go test github.com/zktorture/zktorture/sim -run '\^TestAsChild\$/\^3\$' -zktorture\.replay=(\S+\.json)`,
+		"crash random":   `again '?([^"']+\.json)'?`,
+		"crash sweep":    `again '?([^"']+\.json)'?`,
+		"test crasher 3": `go test github.com/zktorture/zktorture/sim -run '\^TestAsChild\$/\^3\$' -zktorture\.replay='?([^"']+\.json)'?`,
 	}
 	for way, again := range ways {
 		t.Run(way, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestCrashLeavesAFile(t *testing.T) {
 			if status != 2 || !strings.Contains(out, "panic: out of cheese") || named == nil {
 				t.Fatalf("status %d, or no file is named:\n%s", status, out)
 			}
-			out, status = child(t, "crash replay "+named[1])
+			out, status = childIn(t, filepath.Dir(named[1]), "crash replay "+filepath.Base(named[1]), nil)
 			if status != 2 || !strings.HasPrefix(out, "lock custom crash ") ||
 				!strings.Contains(out, "panic: out of cheese") {
 				t.Errorf("it does not crash again: status %d\n%s", status, out)
@@ -88,7 +88,7 @@ func TestCrashLeavesAFile(t *testing.T) {
 // What the flag names is run again, and nothing else; a recipe that has been mended passes.
 func TestReplayFlag(t *testing.T) {
 	out, _ := child(t, "crash random", "TMPDIR="+t.TempDir())
-	named := regexp.MustCompile(`"again (\S+\.json)"`).FindStringSubmatch(out)
+	named := regexp.MustCompile(`"again '?([^"']+\.json)'?"`).FindStringSubmatch(out)
 	if named == nil {
 		t.Fatalf("there is no file:\n%s", out)
 	}

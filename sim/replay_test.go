@@ -71,7 +71,7 @@ func TestReplayIsTheSameRun(t *testing.T) {
 		writeExample(t, filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".json"), c)
 	}
 	for _, procs := range []string{"1", "4"} {
-		out, status := child(t, "replay "+dir, "GOMAXPROCS="+procs)
+		out, status := childIn(t, dir, "replay .", nil, "GOMAXPROCS="+procs)
 		if want := fmt.Sprintf("%d replayed", len(all)); status != 0 || !strings.Contains(out, want) {
 			t.Errorf("another process at GOMAXPROCS %s: exit %d, want %q:\n%s", procs, status, want, out)
 		}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"testing"
+
+	"github.com/zktorture/zktorture/internal/shellword"
 )
 
 // folder makes a folder in which the test runs, and of which the shell says that the user is in user.
@@ -35,7 +37,7 @@ func TestSelfOfInstalled(t *testing.T) {
 	}
 	root := folder(t, "user/w", "user")
 	for program, want := range map[string]string{
-		"torture": "torture", "./torture": "./w/torture", "../torture": "./torture", "../../torture": filepath.Join(root, "torture"),
+		"torture": "torture", "./torture": "./w/torture", "../torture": "./torture", "../../torture": shellword.Quote(filepath.Join(root, "torture")),
 	} {
 		if got, _ := selfOf(program, ""); got != want {
 			t.Errorf("elsewhere selfOf(%q) = %s, want %s", program, got, want)
@@ -80,7 +82,7 @@ func TestFileOfCommand(t *testing.T) {
 	root := folder(t, "here/b elow", "here")
 	s := streams{base: filepath.Join(root, "here")}
 	for name, want := range map[string]string{
-		"x.json": "'b elow/x.json'", "../x.json": "x.json", "../../x.json": filepath.Join(root, "x.json"), "../-x": "./-x", "-": "-",
+		"x.json": "'b elow/x.json'", "../x.json": "x.json", "../../x.json": shellword.Quote(filepath.Join(root, "x.json")), "../-x": "./-x", "-": "-",
 	} {
 		if got := s.file(name); got != want {
 			t.Errorf("file(%q) = %s, want %s", name, got, want)
