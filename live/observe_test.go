@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/live"
@@ -140,10 +141,14 @@ func TestLostRepliesAreSettled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			patience := 5 * time.Second
+			if recipe == workload.Ours {
+				patience = await.Hang
+			}
 			var file bytes.Buffer
 			r, err := live.Run(t.Context(), w, live.Config{
 				Open: openerBy(e.ConnectString(), th.dial), Root: "/settled", Seed: 1, Rounds: 40, Clients: 3, Ops: 4,
-				History: &file, Patience: 5 * time.Second,
+				History: &file, Patience: patience,
 			})
 			if err != nil {
 				t.Fatal(err)

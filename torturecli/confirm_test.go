@@ -42,7 +42,7 @@ func TestConfirm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := confirmation(animals[0], confirmed); got != "confirmed" {
+			if got := confirmation(animals[0], confirmed); got != "confirmed"+tries(confirmed) {
 				t.Error(got)
 			}
 			w := animals[0].Broken()
@@ -53,7 +53,7 @@ func TestConfirm(t *testing.T) {
 			if confirmed, err = confirmOn(t.Context(), e, w, example, reworded.Replay(replayed)); err != nil {
 				t.Fatal(err)
 			}
-			if got := confirmation(animals[0], confirmed); got != "confirmed" {
+			if got := confirmation(animals[0], confirmed); got != "confirmed"+tries(confirmed) {
 				t.Errorf("in other words: %s", got)
 			}
 		})

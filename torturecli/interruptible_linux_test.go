@@ -7,7 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/zktorture/zktorture/internal/await"
 )
 
 // An interrupt ends a command that waits for input. A pipe without a writer blocks on open, standard input on read.
@@ -36,13 +37,9 @@ func TestInterruptedWhileReading(t *testing.T) {
 			var out strings.Builder
 			status := make(chan int, 1)
 			go func() { status <- run(ctx, args, streams{out: &out, err: &out, self: "torture"}) }()
-			select {
-			case got := <-status:
-				if got != exitUnknown || !strings.Contains(out.String(), "interrupted") {
-					t.Errorf("status %d: %s", got, out.String())
-				}
-			case <-time.After(10 * time.Second):
-				t.Fatal("it goes on")
+			got := await.From(t, "it ends", status)
+			if got != exitUnknown || !strings.Contains(out.String(), "interrupted") {
+				t.Errorf("status %d: %s", got, out.String())
 			}
 		})
 	}

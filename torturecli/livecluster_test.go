@@ -277,7 +277,7 @@ func TestLiveEnds(t *testing.T) {
 	cmd.Wait()
 	unowned(t, witness, "/tortured")
 	listed := regexp.MustCompile(
-		`^/tortured: run \w+, begun \d+s ago, \d+ znodes\nnothing was removed: add --yes`)
+		`^/tortured: run \w+, begun [\dhms]+ ago, \d+ znodes\nnothing was removed: add --yes`)
 	if said := clean(exitOK); !listed.MatchString(said) {
 		t.Errorf("of a run that was killed: %s", said)
 	}
@@ -354,13 +354,12 @@ func TestLiveEndsWithoutServers(t *testing.T) {
 	if err := e.Member(0).Kill(); err != nil {
 		t.Fatal(err)
 	}
-	<-time.After(time.Second)
-	told := time.Now()
+	<-time.After(time.Second) // so that it has noticed, on a machine that is not too busy
 	cmd.Process.Signal(syscall.SIGTERM)
 	cmd.Wait()
-	if took := time.Since(told); took > 5*time.Second || cmd.ProcessState.ExitCode() != exitUnknown ||
-		!strings.Contains(printed.String(), "nothing broke in the ") {
-		t.Errorf("after %v: %v\n%s", took, cmd.ProcessState, printed)
+	if said := printed.String(); cmd.ProcessState.ExitCode() != exitUnknown ||
+		!strings.Contains(said, "nothing broke in the ") || strings.Contains(said, "the servers have not answered") {
+		t.Errorf("%v\n%s", cmd.ProcessState, printed)
 	}
 }
 

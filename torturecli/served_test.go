@@ -21,7 +21,7 @@ func TestRunOnServed(t *testing.T) {
 		args   string
 		status int
 	}{
-		{"lock --duration 3s --out out", exitOK},
+		{"lock --episodes 40 --out out", exitOK},
 		{"lock --episodes 10 --plan out/faults.jsonl", exitOK},
 		{"lock --nodes 1 --episodes 10 --faults kill,stop,loss", exitOK},
 		{"queue --recipe published/DistributedQueue --episodes 60 --faults loss", exitViolation},

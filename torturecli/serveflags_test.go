@@ -25,7 +25,7 @@ func TestServeFlags(t *testing.T) {
 		"--user", "ann:pass:word",
 		"--read-only", "--jute-maxbuffer", "2000", "--container-check-interval", "50ms", "--tick", "50ms",
 		"--max-client-cnxns", "3",
-		"--min-session-timeout", "700ms", "--max-session-timeout", "900ms", "--sync-limit", "9", "--control", "127.0.0.1:0")
+		"--min-session-timeout", "19s", "--max-session-timeout", "21s", "--sync-limit", "9", "--control", "127.0.0.1:0")
 	plain, bare := served(t, "--servers", "3")
 	for _, served := range []struct {
 		at   ready
@@ -79,7 +79,7 @@ func checkFlags(t *testing.T, at ready, with bool) {
 		}
 	}
 	conf := askWord(t, at.Servers[0], "conf")
-	limits := []string{"tickTime=50", "maxClientCnxns=3", "minSessionTimeout=700", "maxSessionTimeout=900"}
+	limits := []string{"tickTime=50", "maxClientCnxns=3", "minSessionTimeout=19000", "maxSessionTimeout=21000"}
 	for _, line := range limits {
 		if slices.Contains(strings.Split(conf, "\n"), line) != with {
 			t.Errorf("conf: %s, want %s: %v", conf, line, with)

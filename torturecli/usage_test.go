@@ -8,9 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/zktorture/zktorture/internal/await"
 )
 
 // flagsOf returns the commands with their flags, but for --help.
@@ -153,7 +154,7 @@ func sample(f *kong.Flag) string {
 
 func refused(t *testing.T, says string, args ...string) {
 	t.Helper()
-	done, cancel := context.WithTimeout(t.Context(), 5*time.Second) // what is not refused may wait for ever
+	done, cancel := context.WithTimeout(t.Context(), await.Hang) // what is not refused may wait for ever
 	defer cancel()
 	var out, err bytes.Buffer
 	status := run(done, args, streams{out: &out, err: &err, self: "torture"})

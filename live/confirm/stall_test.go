@@ -1,13 +1,12 @@
 package confirm
 
 import (
-	"context"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -44,10 +43,8 @@ func TestWhatLiesInItsChannel(t *testing.T) {
 	told := (&lateConn{via: mine}).wrap(fired)
 	fired <- zk.Event{Type: zk.EventNodeDeleted, Path: "/t/a"}
 	close(fired)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
 	for _, s := range r.trace[1:4] {
-		if err := r.comesLate(ctx, s); err != nil {
+		if err := r.comesLate(await.Context(t), s); err != nil {
 			t.Errorf("%+v: %v", s.Lies, err)
 		}
 	}
