@@ -16,9 +16,9 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// lasting is the timeout of sessions that survive the second for which go-zookeeper rests when it has tried all
-// servers.
-const lasting = 8 * tick
+// expires is the timeout of sessions that are to expire, though not in the second for which go-zookeeper rests when it
+// has tried all servers.
+const expires = 20 * tick
 
 // ephemeral is a znode that tells by its absence that the session has expired.
 const ephemeral = "/ephemeral"
@@ -43,7 +43,7 @@ const start = 1
 // fakeEventful is to be called in a bubble.
 func fakeEventful() eventful {
 	s := &stepwise{servers: fakezk.New(fakezk.Config{})}
-	s.client = fakezk.NewClient(s, s.servers, lasting.Milliseconds(), synctest.Wait)
+	s.client = fakezk.NewClient(s, s.servers, expires.Milliseconds(), synctest.Wait)
 	s.connect()
 	return eventful{
 		Conn: s.client.Handle(0), cut: func() { s.client.Break(zk.ErrConnectionClosed) }, heal: s.connect,
@@ -77,13 +77,13 @@ func (s *stepwise) move() {
 
 // realEventful is go-zookeeper as it is, at a real server.
 func realEventful(t *testing.T) eventful {
-	e, err := ensemble.Start(t.Context(), ensemble.Options{Tick: tick})
+	e, err := ensemble.Start(t.Context(), ensemble.Options{Tick: tick, Config: setup{}.lines()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Stop() })
 	l := &link{}
-	conn, events, err := zk.Connect([]string{e.ConnectString()}, lasting, zk.WithDialer(l.dial), zk.WithLogger(quiet{}))
+	conn, events, err := zk.Connect([]string{e.ConnectString()}, expires, zk.WithDialer(l.dial), zk.WithLogger(quiet{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func (p *player) connect(words []string) error {
 		return fmt.Errorf("a new name is needed: %q", words)
 	}
 	a := &actor{name: words[0]}
-	timeout := 20 * tick
+	timeout := lasting
 	for _, word := range words[1:] {
 		switch value, isTimeout := strings.CutPrefix(word, "timeout="); {
 		case isTimeout:

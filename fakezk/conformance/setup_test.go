@@ -73,7 +73,13 @@ func setupOf(file string) setup { return setups[strings.TrimSuffix(filepath.Base
 func (s setup) fake() fakezk.Config {
 	s.cfg.Tick, s.cfg.TTL = tick.Milliseconds(), true
 	s.cfg.ReapInterval = cmp.Or(s.cfg.ReapInterval, reapInterval.Milliseconds())
+	s.cfg.MaxSession = cmp.Or(s.cfg.MaxSession, lasting.Milliseconds())
 	return s.cfg
+}
+
+// lines are those of zoo.cfg.
+func (s setup) lines() []string {
+	return append([]string{fmt.Sprintf("maxSessionTimeout=%d", lasting.Milliseconds())}, s.config...)
 }
 
 // startReal starts real servers, which end with the test.
@@ -88,7 +94,7 @@ func startReal(t testing.TB, with setup) *ensemble.Ensemble {
 		}
 		jvm = append(jvm, "-Dfile.encoding=UTF-8", "-Djava.security.auth.login.config="+file)
 	}
-	e, err := ensemble.Start(t.Context(), ensemble.Options{Nodes: max(with.cfg.Replicas, 1), Tick: tick, JVM: jvm, Config: with.config})
+	e, err := ensemble.Start(t.Context(), ensemble.Options{Nodes: max(with.cfg.Replicas, 1), Tick: tick, JVM: jvm, Config: with.lines()})
 	if err != nil {
 		t.Fatal(err)
 	}

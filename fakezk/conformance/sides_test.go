@@ -14,15 +14,17 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-// Both sides are set up alike. Sessions may last from 2 to 20 ticks.
+// Both sides are set up alike. Sessions may last from 2 ticks to 40 s, which a busy machine does not break.
 const (
 	tick         = 250 * time.Millisecond
 	reapInterval = 100 * time.Millisecond // how often containers and TTL znodes are looked at
-	patience     = 30 * time.Second
+	patience     = await.Hang
+	lasting      = 40 * time.Second
 )
 
 // conn is the part of *zk.Conn that transcripts use.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zktorture/zktorture/internal/await"
 )
 
 // terminal is a client program that takes a command a line and prints what came of it, some of it later.
@@ -60,9 +62,6 @@ func run(t *testing.T, program string, args ...string) *terminal {
 	return &terminal{t: t, in: in, out: lines}
 }
 
-// patience is for a command on a busy machine.
-const patience = 30 * time.Second
-
 // do carries out a command and returns what came of it.
 func (c *terminal) do(command string) (shown []string) {
 	c.t.Helper()
@@ -70,7 +69,7 @@ func (c *terminal) do(command string) (shown []string) {
 		c.t.Fatalf("%s: %v", command, err)
 	}
 	var reported []string
-	settled, late := c.settled(), time.After(patience)
+	settled, late := c.settled(), time.After(await.Hang)
 	for {
 		select {
 		case line, more := <-c.out:
