@@ -5,8 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/sim"
 )
@@ -48,13 +48,7 @@ func TestEpisodeGivenUpAnywhere(t *testing.T) {
 			}
 		}
 	}
-	for range 100 {
-		if runtime.NumGoroutine() <= before {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Errorf("%d goroutines before, %d after", before, runtime.NumGoroutine())
+	await.Until(t, "the goroutines have gone", func() bool { return runtime.NumGoroutine() <= before })
 }
 
 // failing is a workload that panics, which is a mistake of its author and not of the recipe.

@@ -1,11 +1,12 @@
 package sim_test
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -31,17 +32,7 @@ func TestWorldIsSeenAmongMany(t *testing.T) {
 			sim.RunOne(judging{find(t, "lock", "ours"), j}, sim.Config{}, sim.NewRandomSource(1, 1))
 		})
 		<-j.begun
-		seen := sim.WorldStands()
-		for range 1000 { // it takes a moment until it waits
-			if seen == stands {
-				break
-			}
-			time.Sleep(time.Millisecond)
-			seen = sim.WorldStands()
-		}
-		if seen != stands {
-			t.Errorf("a world is seen to stand: %v, want %v", seen, stands)
-		}
+		await.Until(t, fmt.Sprint("a world is seen to stand: ", stands), func() bool { return sim.WorldStands() == stands })
 		j.end.Store(true)
 		mu.Unlock()
 	}

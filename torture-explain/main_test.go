@@ -8,12 +8,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
 
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/story"
 )
 
@@ -185,7 +185,7 @@ func TestInTerminal(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // its end ends all reads from the terminal
+	ctx, cancel := context.WithTimeout(t.Context(), await.Hang) // its end ends all reads from the terminal
 	defer cancel()
 	run := exec.CommandContext(ctx, program, filepath.Join("testdata", "lostwakeup.json"))
 	run.Env = append(os.Environ(), "TERM=xterm-256color")

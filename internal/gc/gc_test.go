@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	"testing"
 	"time"
+
+	"github.com/zktorture/zktorture/internal/await"
 )
 
 var kept []byte
@@ -22,7 +24,7 @@ func TestExpect(t *testing.T) {
 	if after := collections(); after != before {
 		t.Errorf("there were %d collections", after-before)
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; runtime.GC() {
+	for deadline := await.Deadline(); ; runtime.GC() {
 		if now := debug.SetGCPercent(percent); now == percent {
 			return
 		} else if debug.SetGCPercent(now); time.Now().After(deadline) {

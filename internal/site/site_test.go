@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -241,7 +240,7 @@ const heading = "#what-a-pass-proves"
 
 // eventually waits until a function returns something true.
 func eventually(function string) chromedp.Action[chromedp.Void] {
-	return chromedp.PollFunction[chromedp.Void](function, chromedp.WithPollingTimeout(20*time.Second))
+	return chromedp.PollFunction[chromedp.Void](function, chromedp.WithPollingTimeout(await.Hang))
 }
 
 // found waits until the search shows results.

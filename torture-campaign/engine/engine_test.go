@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/zktorture/zktorture/campaign"
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/torture-campaign/engine"
 )
@@ -45,9 +46,12 @@ func dial(t *testing.T, s *engine.Server) *nats.Conn {
 	return nc
 }
 
+// ackWait is how long a worker may be silent, on a busy machine too.
+const ackWait = 4 * time.Second
+
 func open(t *testing.T, nc *nats.Conn) *engine.Campaign {
 	t.Helper()
-	c, err := engine.Open(t.Context(), nc, "test", engine.Settings{AckWait: time.Second})
+	c, err := engine.Open(t.Context(), nc, "test", engine.Settings{AckWait: ackWait})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,6 +72,16 @@ func next(t *testing.T, c *engine.Campaign) *engine.Asked {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return a
+}
+
+// taken is the next task, which must come.
+func taken(t *testing.T, c *engine.Campaign) (a *engine.Asked) {
+	t.Helper()
+	await.Until(t, "a task comes", func() bool {
+		a = next(t, c)
+		return a != nil
+	})
 	return a
 }
 
@@ -100,7 +114,7 @@ func TestAskedOnce(t *testing.T) {
 	for range 3 {
 		ask(t, c, engine.Task{Kind: engine.Unit, N: 7})
 	}
-	a := next(t, c)
+	a := taken(t, c)
 	if a == nil || a.Kind != engine.Unit || a.N != 7 || a.Deliveries != 1 {
 		t.Fatalf("the task is %+v", a)
 	}
@@ -112,7 +126,7 @@ func TestAskedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask(t, c, engine.Task{Kind: engine.Unit, N: 7, Try: 1, Not: []string{"me"}})
-	if a := next(t, c); a == nil || a.Try != 1 || !slices.Equal(a.Not, []string{"me"}) {
+	if a := taken(t, c); a.Try != 1 || !slices.Equal(a.Not, []string{"me"}) {
 		t.Fatalf("the second try is %+v", a)
 	}
 }
@@ -122,13 +136,13 @@ func TestSilentWorker(t *testing.T) {
 	c := open(t, dial(t, serve(t, t.TempDir())))
 	ask(t, c, engine.Task{Kind: engine.Unit, N: 1})
 	ctx, silent := context.WithCancel(t.Context())
-	a := next(t, c)
+	a := taken(t, c)
 	var over atomic.Bool
 	go func() {
 		a.Alive(ctx)
 		over.Store(true)
 	}()
-	for range 5 { // more than AckWait
+	for began := time.Now(); time.Since(began) < 2*ackWait; {
 		if b := next(t, c); b != nil {
 			t.Fatal("the task of a worker that is at work is given to another")
 		}
@@ -168,7 +182,7 @@ func TestLarge(t *testing.T) {
 	}
 	part := large(size)
 	ask(t, c, engine.Task{Kind: engine.Conclude, N: 3, Part: part})
-	a := next(t, c)
+	a := taken(t, c)
 	if a == nil || a.Part.NotJudged[0] != part.NotJudged[0] {
 		t.Fatal("the question is not what was asked")
 	}

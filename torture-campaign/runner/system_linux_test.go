@@ -11,7 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/zktorture/zktorture/internal/await"
 )
 
 // A unit that takes all memory is ended, long before the machine has no more.
@@ -112,16 +113,7 @@ func TestNothingIsLeftOfAKilledWorker(t *testing.T) {
 	litter := littered(t, file)
 	worker.Process.Kill()
 	worker.Wait()
-	look := time.NewTicker(2 * time.Millisecond)
-	defer look.Stop()
-	tooLong := time.After(20 * time.Second)
-	for slices.ContainsFunc(litter, alive) {
-		select {
-		case <-look.C:
-		case <-tooLong:
-			t.Fatalf("of the processes %v some are there still", litter)
-		}
-	}
+	await.Until(t, "the processes have gone", func() bool { return !slices.ContainsFunc(litter, alive) })
 }
 
 // littered returns a child and what it has started, when all are there.

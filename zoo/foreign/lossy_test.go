@@ -97,7 +97,7 @@ func inTime(lock func(context.Context) error) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(2 * time.Second):
+	case <-time.After(5 * time.Second):
 		return context.DeadlineExceeded
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/internal/await"
+	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -22,7 +24,7 @@ func TestBytewayOnRealServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("real servers are not started in short tests")
 	}
-	servers, err := ensemble.Start(t.Context(), ensemble.Options{Nodes: 1})
+	servers, err := ensemble.Start(t.Context(), ensembletest.Options(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +39,7 @@ func cancelledLock(t *testing.T, server string) {
 	g := &gate{before: func(op uint32) {
 		if op == opGetChildren {
 			cancel()
-			time.Sleep(200 * time.Millisecond) // for the goroutine that watches the context
+			time.Sleep(2 * time.Second) // for the goroutine that watches the context
 		}
 	}}
 	first, second := bytewayAt(t, server, g, "/cancelled"), bytewayAt(t, server, &gate{}, "/cancelled")
@@ -65,7 +67,7 @@ func expiredWaiter(t *testing.T, server string) {
 	got := make(chan error, 1)
 	go func() { got <- waiter.Lock(t.Context()) }()
 	<-waits
-	time.Sleep(200 * time.Millisecond) // for the watch
+	time.Sleep(2 * time.Second) // for the watch
 	g.shut(true)
 	looker := connectBy(t, server, (&gate{}).dial)
 	for names, _, _ := looker.Children("/expired"); len(names) > 1; names, _, _ = looker.Children("/expired") {
@@ -81,13 +83,8 @@ func expiredWaiter(t *testing.T, server string) {
 		t.Fatal(err)
 	}
 	g.shut(false)
-	select {
-	case err := <-got:
-		if err != nil {
-			t.Errorf("the waiter does not get the lock: %v", err)
-		}
-	case <-time.After(20 * time.Second):
-		t.Error("the waiter goes on waiting")
+	if err := await.From(t, "the waiter gets the lock", got); err != nil {
+		t.Errorf("the waiter does not get the lock: %v", err)
 	}
 }
 
@@ -143,7 +140,7 @@ func (c *gated) Write(frame []byte) (int, error) {
 // connectBy opens a session through a dialer.
 func connectBy(t *testing.T, server string, dial zk.Dialer) *zk.Conn {
 	t.Helper()
-	c, events, err := zk.Connect([]string{server}, 4*time.Second, zk.WithDialer(dial), zk.WithLogger(silence{}))
+	c, events, err := zk.Connect([]string{server}, 8*time.Second, zk.WithDialer(dial), zk.WithLogger(silence{}))
 	if err != nil {
 		t.Fatal(err)
 	}
