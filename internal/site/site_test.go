@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/zktorture/zktorture/internal/await"
 	"github.com/zktorture/zktorture/internal/browsertest"
 )
 
