@@ -117,19 +117,17 @@ func TestPathsOfAllAreBounded(t *testing.T) {
 	first, second := dial(t, p.Addr()), dial(t, p.Addr())
 	frame := wire.AppendFrame(nil, &wire.RequestHeader{Xid: 1, Op: wire.OpSync},
 		&wire.PathRequest{Path: "/" + strings.Repeat("x", 200_000)})
-	for _, c := range []*client{first, second} {
-		c.send(greeting())
-		for range 3 {
-			c.conn.Write(frame)
-		}
-		if c == first {
-			await.Until(t, "its paths are remembered", func() bool { return p.Waiting() > 600_000 })
-		}
+	first.send(greeting())
+	for i := range int64(3) {
+		first.conn.Write(frame)
+		await.Until(t, "only paths are held", func() bool { return p.Waiting()/200_000 == i+1 && p.Waiting()%200_000 < 1000 })
+	}
+	second.send(greeting())
+	for range 3 {
+		second.conn.Write(frame)
 	}
 	second.ended()
-	if p.Connections() != 1 {
-		t.Errorf("%d are connected, want the first", p.Connections())
-	}
+	await.Until(t, "only the first is connected", func() bool { return p.Connections() == 1 })
 }
 
 // A client that sends no greeting, or part of one, or too much, is closed; after its greeting it may be silent.
