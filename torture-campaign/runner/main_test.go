@@ -138,11 +138,12 @@ func eat() {
 // for ever.
 func litter() {
 	file := os.Getenv(eventVariable) + ".pids"
-	err := exec.Command("sh", "-c", fmt.Sprintf(`sleep 1000 & echo $! >>%[1]s
-		setsid sh -c 'echo $$ >>%[1]s; exec sleep 1000' &
-		sh -c '(setsid sh -c "echo \$\$ >>%[1]s; exec sleep 1000" &)'
-		while [ $(wc -l <%[1]s) -lt 3 ]; do :; done`, file)).Run()
-	if err != nil {
+	sh := exec.Command("sh", "-c", `sleep 1000 & echo $! >>"$pids"
+		setsid sh -c 'echo $$ >>"$pids"; exec sleep 1000' &
+		sh -c '(setsid sh -c "echo \$\$ >>\"\$pids\"; exec sleep 1000" &)'
+		while [ $(wc -l <"$pids") -lt 3 ]; do :; done`)
+	sh.Env = append(os.Environ(), "pids="+file)
+	if err := sh.Run(); err != nil {
 		panic(err)
 	}
 	pids, err := os.ReadFile(file)
