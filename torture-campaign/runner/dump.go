@@ -107,7 +107,7 @@ func frameOf(function, place string) frame {
 	if at := strings.LastIndexByte(function, '('); at > 0 {
 		function = function[:at]
 	}
-	place, _, _ = strings.Cut(strings.TrimSpace(place), " ")
+	place, _, _ = strings.Cut(strings.TrimSpace(place), " +0x") // a folder may have a space
 	return frame{function, place}
 }
 
