@@ -196,19 +196,23 @@ func nestedModules(t *testing.T) (found []string) {
 // The command torture is made of these modules and of no others.
 func TestTortureIsMadeOf(t *testing.T) {
 	want := strings.Fields(`
+		github.com/VividCortex/ewma
 		github.com/alecthomas/kong
 		github.com/anishathalye/porcupine
 		github.com/beorn7/perks
 		github.com/cespare/xxhash/v2
+		github.com/cheggaaa/pb/v3
+		github.com/clipperhouse/uax29/v2
+		github.com/fatih/color
 		github.com/go-zookeeper/zk
-		github.com/mitchellh/colorstring
+		github.com/mattn/go-colorable
+		github.com/mattn/go-isatty
+		github.com/mattn/go-runewidth
 		github.com/munnerz/goautoneg
 		github.com/prometheus/client_golang
 		github.com/prometheus/client_model
 		github.com/prometheus/common
 		github.com/prometheus/procfs
-		github.com/rivo/uniseg
-		github.com/schollz/progressbar/v3
 		github.com/zktorture/zktorture
 		go.yaml.in/yaml/v2
 		golang.org/x/sync

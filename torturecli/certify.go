@@ -27,7 +27,7 @@ func (k *certifyCmd) Run(c *commandContext) error {
 	}
 	bar := newBar(c, false, 0, k.Duration)
 	r, err := certificate.Check(c, w, k.Duration, bar.show)
-	bar.Clear()
+	bar.line.end()
 	switch {
 	case errors.Is(err, sim.ErrRefuted):
 		fmt.Fprintln(c.out, wrap(fmt.Sprintf("%s: %v", k.File, err), columns))

@@ -92,7 +92,7 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 	cfg.Admin = func(ctx context.Context) (*live.Session, error) { return openSession(ctx, way, servers, false) }
 	cfg.History, cfg.Strikes, cfg.Progress = history, strikes, r.meter.following(out.progress(bar))
 	result, err := live.Run(clients.ctx, w, cfg)
-	bar.Clear()
+	bar.line.end()
 	if err := cmp.Or(clients.failed(), err); err != nil {
 		if result.Episodes == 0 {
 			return err

@@ -15,7 +15,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"github.com/zktorture/zktorture/internal/wholefile"
@@ -540,21 +539,18 @@ func wrap(text string, width int) string {
 
 // bar is the progress line, on a terminal only. It shows the run's time, or its episodes if their number is given.
 type bar struct {
-	*progressbar.ProgressBar
+	line  line
+	of    int64 // milliseconds, if it is timed
 	timed bool
 	quiet bool
 	err   io.Writer
-
-	property string // that is being minimised
 
 	found atomic.Bool // a property broke
 }
 
 func newBar(c *commandContext, quiet bool, episodes int, duration time.Duration) *bar {
-	b := &bar{timed: episodes == 0 && duration > 0, quiet: quiet, err: c.err}
-	b.ProgressBar = progressbar.NewOptions64(max(duration.Milliseconds(), 1), progressbar.OptionSetWriter(c.bare.err),
-		progressbar.OptionSetWidth(30), progressbar.OptionSetVisibility(c.terminal && !quiet),
-		progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
+	b := &bar{timed: episodes == 0 && duration > 0, of: max(duration.Milliseconds(), 1), quiet: quiet, err: c.err}
+	b.line = newLine(c, quiet, `{{string . "text"}} {{bar . "[" "=" ">" " " "]"}} {{percent . "%.0f%%"}}`)
 	return b
 }
 
@@ -564,7 +560,6 @@ func (b *bar) tell(episode int, v sim.Violation) {
 	if b.quiet {
 		return
 	}
-	b.Clear()
 	where := "an execution"
 	if episode >= 0 {
 		where = fmt.Sprintf("episode %d", episode)
@@ -573,7 +568,7 @@ func (b *bar) tell(episode int, v sim.Violation) {
 	if len(line) > columns {
 		line = append(line[:columns-1], '…')
 	}
-	fmt.Fprintln(b.err, string(line))
+	b.line.above(func() { fmt.Fprintln(b.err, string(line)) })
 }
 
 // minimisingMax is how many runs one property takes at most, as a rule.
@@ -588,25 +583,22 @@ func (b *bar) status() int {
 }
 
 func (b *bar) show(p sim.Progress) {
+	text, n, of := b.text(p)
+	b.line.show(text, n, of)
+}
+
+// text is what there is to say, and how much is done.
+func (b *bar) text(p sim.Progress) (text string, n, of int64) {
 	if m := p.Minimising; m != nil {
-		if m.Property != b.property { // begins anew: a bar that was full shows nothing more
-			b.property = m.Property
-			b.Reset()
-			b.ChangeMax(minimisingMax)
-		}
-		b.Describe(fmt.Sprintf("minimising %s: %d runs, %d clients, %d faults, %d steps", m.Property, m.Runs, m.Clients,
-			m.Faults, m.Steps))
-		b.Set(min(m.Runs, minimisingMax-1))
-		return
+		return fmt.Sprintf("minimising %s: %d runs, %d clients, %d faults, %d steps", m.Property, m.Runs, m.Clients,
+			m.Faults, m.Steps), int64(min(m.Runs, minimisingMax-1)), minimisingMax
 	}
-	rate := float64(p.Episodes) / max(p.Elapsed.Seconds(), 1e-9)
-	b.Describe(fmt.Sprintf("%d episodes, %d with violations, %.0f/s", p.Episodes, p.Violations, rate))
+	text = fmt.Sprintf("%v %d episodes, %d with violations, %.0f/s", p.Elapsed.Round(time.Second), p.Episodes, p.Violations,
+		float64(p.Episodes)/max(p.Elapsed.Seconds(), 1e-9))
 	if b.timed {
-		b.Set64(p.Elapsed.Milliseconds())
-		return
+		return text, p.Elapsed.Milliseconds(), b.of
 	}
-	b.ChangeMax(p.Of)
-	b.Set(p.Episodes)
+	return text, int64(p.Episodes), int64(p.Of)
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

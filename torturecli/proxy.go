@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/schollz/progressbar/v3"
 
 	"github.com/zktorture/zktorture/ensemble/proxy"
 	"github.com/zktorture/zktorture/ensemble/proxy/chaosproxy"
@@ -180,27 +179,20 @@ const statusEvery = 500 * time.Millisecond
 
 // follow updates the status line, on a terminal, until the command ends.
 func follow(c *commandContext, chaos *chaosproxy.Proxy, failed <-chan struct{}) {
-	line := newStatus(c)
-	defer line.Clear()
+	line, began := newLine(c, false, `{{string . "text"}}`), time.Now()
+	defer line.end()
 	again := time.NewTicker(statusEvery)
 	defer again.Stop()
 	for {
 		select {
 		case <-again.C:
-			line.Describe(statusLine(chaos.Stats()))
+			line.show(fmt.Sprintf("%v %s", time.Since(began).Round(time.Second), statusLine(chaos.Stats())), 0, 0)
 		case <-failed:
 			return
 		case <-c.Done():
 			return
 		}
 	}
-}
-
-// newStatus is a status line, on a terminal only.
-func newStatus(c *commandContext) *progressbar.ProgressBar {
-	return progressbar.NewOptions64(-1, progressbar.OptionSetWriter(c.bare.err),
-		progressbar.OptionSetVisibility(c.terminal),
-		progressbar.OptionClearOnFinish(), progressbar.OptionSetElapsedTime(true))
 }
 
 func statusLine(s chaosproxy.Stats) string {

@@ -228,7 +228,7 @@ func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) 
 	}
 	defer end()
 	result, err := sim.Run(c, w, cfg)
-	bar.Clear()
+	bar.line.end()
 	if err != nil {
 		return err
 	}
