@@ -12,18 +12,28 @@ type lasting struct {
 	lost <-chan struct{}
 }
 
-// noteLost notes whose users were told in this step that what they got is over.
+// noteLost notes whose users were told in this step that what they got is over, and whether the recipe did something in
+// that step: what it has sent may be taken later in it.
 func (w *World) noteLost() {
 	w.lasting = slices.DeleteFunc(w.lasting, func(l lasting) bool {
-		select {
-		case <-l.lost:
-		default:
-			return false
+		op := l.op
+		if op.Told == 0 {
+			select {
+			case <-l.lost:
+				op.Told = StampOf(w.step)
+				w.keepTold(op)
+			default:
+				return false
+			}
 		}
-		l.op.Told = StampOf(w.step)
-		l.op.SelfEnded = l.op.SelfEnded || l.op.user.sent == w.step
-		w.keepTold(l.op)
-		return true
+		if op.Told != StampOf(w.step) {
+			return true
+		}
+		if op.user.sent == w.step && !op.SelfEnded {
+			op.SelfEnded = true
+			w.keepTold(op)
+		}
+		return false
 	})
 }
 
