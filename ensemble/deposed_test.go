@@ -26,7 +26,7 @@ func TestDeposedLeader(t *testing.T) {
 	})
 }
 
-// askDeposed deposes the leader and asks it. It is false if the leader had noticed by then.
+// askDeposed deposes the leader and asks it. It is false if the leader had noticed by then, or stopped too late.
 func askDeposed(t *testing.T, e *ensemble.Ensemble) bool {
 	leader, err := e.WaitLeader(t.Context())
 	must(t, err)
@@ -42,11 +42,15 @@ func askDeposed(t *testing.T, e *ensemble.Ensemble) bool {
 	_, err = there.Sync(x)
 	must(t, err)
 	must(t, e.Member(leader).Pause())
-	await.Until(t, "another leader carries a write out", func() bool {
-		_, err := elsewhere.Set(x, []byte("new"), -1)
+	var wrote *zk.Stat
+	await.Until(t, "a leader carries a write out", func() bool {
+		wrote, err = elsewhere.Set(x, []byte("new"), -1)
 		return err == nil
 	})
 	must(t, e.Member(leader).Resume())
+	if wrote.Mzxid>>32 == wrote.Czxid>>32 {
+		return false // the old one, which had not stopped yet
+	}
 	_, syncErr := there.Sync(x)
 	data, _, getErr := there.Get(x)
 	if errors.Is(cmp.Or(syncErr, getErr), zk.ErrConnectionClosed) {
