@@ -230,7 +230,8 @@ var image = sync.OnceValues(func() (string, error) {
 	for _, line := range lines {
 		switch what, rest, _ := strings.Cut(line, " "); what {
 		case "RUN":
-			build := exec.Command("sh", "-c", strings.ReplaceAll(rest, "/out/", out+"/"))
+			build := exec.Command("sh", "-c", strings.ReplaceAll(rest, "/out/", `"$out"/`))
+			build.Env = append(os.Environ(), "out="+out) // which may have a space
 			build.Dir = ".."
 			if text, wrong := build.CombinedOutput(); wrong != nil {
 				err = errors.Join(err, fmt.Errorf("%s: %w\n%s", rest, wrong, text))
