@@ -115,7 +115,7 @@ func (w *World) committed(c fakezk.Change) {
 	if c.End != fakezk.EndNone {
 		w.counterEnds(c)
 	}
-	if w.faults.Has(Wrap) && c.Op == fakezk.OpCreate && c.Owner == 0 {
+	if w.faults.Has(Wrap) && c.Op == fakezk.OpCreate && c.Owner == 0 && !slices.Contains(w.counters, c.Path) {
 		w.counters = append(w.counters, c.Path)
 	}
 	if c.Op == fakezk.OpCreate {

@@ -17,9 +17,9 @@ type counterEnd struct {
 	path string
 }
 
-// drawCounters draws which counters begin near their ends: the numbers of sequential children, see startCounter; the versions of children,
-// which go by twice as fast; or those numbers, and the versions of the data and of the ACLs of the znodes that are there at
-// first. (New ones have the version 0 on every server.)
+// drawCounters draws which counters begin near their ends: the numbers of sequential children, see startCounter; the
+// versions of children, which go by twice as fast; or those numbers, and the versions of the data and of the ACLs of the
+// znodes that are there at first. (New ones have the version 0 on every server.)
 func (w *World) drawCounters() {
 	which, before := w.choose(3, labelCounters), int32(w.choose(4, labelFirstNumber))
 	w.firstNumber = math.MaxInt32 - before

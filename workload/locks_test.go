@@ -315,16 +315,20 @@ func TestBrokenSemaphores(t *testing.T) {
 		sim.NoFaults, "order", "was waiting")
 }
 
-// A directory that a recipe has just made has not used up any counter, unless the recipe numbers what is below.
+// A directory that a recipe has just made has not used up any counter, unless the recipe numbers what is below. Then it
+// counts on, however often it was made before.
 func TestCountersOfANewDirectory(t *testing.T) {
 	for _, flags := range []int32{zk.FlagEphemeral, zk.FlagEphemeralSequential} {
-		var old atomic.Bool
+		var old, again atomic.Bool
 		w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
-			return &cabin{conn: c, dir: path, flags: flags, old: &old}
+			return &cabin{conn: c, dir: path, flags: flags, old: &old, again: &again}
 		}, workload.Waive("exclusion", "exclusion-in-session"))
 		campaign(t, w, sim.Config{Episodes: 300, Seed: 1, Faults: sim.Wrap, NoFaultsAtAll: true, NoShrink: true})
 		if old.Load() != (flags == zk.FlagEphemeralSequential) {
 			t.Errorf("flags %d: much had been created in a new directory: %v", flags, old.Load())
+		}
+		if again.Load() {
+			t.Errorf("flags %d: a directory has given out a number twice", flags)
 		}
 	}
 }
@@ -336,15 +340,29 @@ type cabin struct {
 	flags int32
 	own   string
 	old   *atomic.Bool // whether ever so much had been created in the directory
+	again *atomic.Bool // whether ever two znodes of one directory had the same number, not the last one, which stays
 }
 
 func (c *cabin) Lock(context.Context) (err error) {
 	c.conn.Create(c.dir, nil, 0, world)
-	c.own, err = c.conn.Create(c.dir+"/"+recipes.NewGUID(c.conn), nil, c.flags, world)
+	c.conn.Delete(c.dir, -1) // if it is empty
+	c.conn.Create(c.dir, nil, 0, world)
+	var names, numbers [2]string
+	for i := range names {
+		name := c.dir + "/" + recipes.NewGUID(c.conn)
+		if names[i], err = c.conn.Create(name, nil, c.flags, world); err != nil {
+			return err
+		}
+		numbers[i] = names[i][len(name):]
+	}
+	c.own = names[1]
+	if numbers[0] == numbers[1] && numbers[0] != "" && numbers[0] != "2147483647" {
+		c.again.Store(true)
+	}
 	if _, stat, failed := c.conn.Exists(c.dir); failed == nil && (stat.Cversion < 0 || stat.Cversion > 1000) {
 		c.old.Store(true)
 	}
-	return err
+	return c.conn.Delete(names[0], -1)
 }
 
 func (c *cabin) Unlock(context.Context) error { return c.conn.Delete(c.own, -1) }
