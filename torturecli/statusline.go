@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/cheggaaa/pb/v3"
+	"github.com/cheggaaa/pb/v3/termutil"
 )
 
 // line is the line of a terminal that says how far a command is. Elsewhere nothing is shown.
@@ -17,6 +18,9 @@ func newLine(c *commandContext, quiet bool, form string) line {
 		return line{}
 	}
 	p := pb.New(0).SetTemplateString(form).SetWriter(c.bare.err).SetRefreshRate(lineEvery)
+	if width, err := termutil.TerminalWidth(); err == nil && width == 0 { // a terminal that does not know its size
+		p.SetWidth(columns)
+	}
 	return line{p.Set(pb.Terminal, true).Set(pb.ReturnSymbol, "\r").Set(pb.CleanOnFinish, true).Start()}
 }
 
