@@ -122,7 +122,7 @@ func TestWhyThePivotDecides(t *testing.T) {
 	for id, want := range map[string]string{
 		"W1":  " decides by what it read at step ",
 		"L1":  "the servers have carried out create ",
-		"DQ7": " is behind: it has not applied step 5, which made qn-…-0000",
+		"W9":  " is behind: it has not applied step 9, which made x-…-0001",
 		"W7":  " has ended at the servers, and with it ",
 	} {
 		a, c := caught(t, id)
