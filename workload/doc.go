@@ -36,8 +36,8 @@
 // user is told that it is over: when the channel Lost is closed. So a recipe may end a hold by itself, as a leader with
 // a term does. Whoever lets the next one in before its user is told has two that believe that they hold it, which
 // breaks exclusion: first Lost, then the znode. Of a recipe that has IsOwner only, a user is told when it asks; such a
-// hold is sure up to the last answer that it lasts, and users ask before they give back. A world that does not see Lost
-// close looks at it whenever an operation begins or ends, and a hold is sure as long as it was open.
+// hold is sure up to the last answer that it lasts, and users ask when they give back, as they begin to. A world that
+// does not see Lost close looks at it whenever an operation begins or ends, and a hold is sure as long as it was open.
 //
 // A recipe ends a hold by itself if it sends a request in the step in which it closes Lost, or a deletion while no
 // operation is under way. Then what it tells is no false loss (property false-lost).

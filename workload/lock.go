@@ -242,6 +242,9 @@ type hold struct {
 	lost  bool  // its user has seen that Lost is closed
 	asks  bool  // its user cannot be told, but has to ask
 	sure  int64 // the last stamp at which the answer was that it is held; 0: it never was
+
+	denied bool // the last answer was that it is not held
+	kept   bool // the answer was that it is held when it was given back
 }
 
 // begin notes that a user has got hold of something by an operation.
@@ -277,6 +280,7 @@ func (h *hold) ask(u User, recipe believer) (still, tells bool) {
 		}
 	case recipe.Owner != nil:
 		still = recipe.Owner.IsOwner()
+		h.denied = !still
 	default:
 		return false, false
 	}
@@ -382,10 +386,12 @@ func goesBySession(o owner) bool {
 
 // giveBack ends what is held. A user whose call failed tries once more, as the recipe may have been able to do nothing.
 func giveBack(u User, recipe believer, h *hold, name string, end func(context.Context) error, cancelable bool) {
-	if h.asks {
-		h.ask(u, recipe)
-	}
-	giveBackOf(u, name, "", nil, end, cancelable)
+	giveBackOf(u, name, "", nil, func(ctx context.Context) error {
+		if h.asks && !h.kept {
+			h.kept, _ = h.ask(u, recipe)
+		}
+		return end(ctx)
+	}, cancelable)
 }
 
 // giveBackOf is giveBack by an operation with an argument, which is about something, see [User].
@@ -478,7 +484,13 @@ func (v *View) tenancies(takes func(*sim.Op) bool, released func(later []*sim.Op
 			iv.end, iv.cut = end, "its session ended"
 		}
 		if end := v.told(op); end < iv.end {
-			iv.end, iv.cut = end, "its user was told that it is over"
+			iv.end = end
+			switch {
+			case op.Told != 0 || h.lost || h.denied:
+				iv.cut = "its user was told that it is over"
+			case iv.cut == "":
+				iv.cut = vagueEnd
+			}
 		}
 		// The session may have ended before the reply came that granted the lock: it was held then
 		// at some time before that end.
@@ -497,7 +509,7 @@ func (v *View) told(op *sim.Op) int64 {
 	switch {
 	case op.Told != 0:
 		return op.Told
-	case ok && (h.asks || h.lost):
+	case ok && (h.asks && !h.kept || h.lost):
 		return h.sure
 	}
 	return never

@@ -8,6 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/internal/thorough"
+	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -304,4 +305,30 @@ func TestHoldsThatEndBeforeTheirUserIsTold(t *testing.T) {
 	wantBroken(t, locksThat(ending{after: term, leaves: time.Nanosecond}), sim.AllFaults, "exclusion", " ")
 	wantBroken(t, locksThat(ending{after: term, leaves: time.Second}), sim.NoFaults, "exclusion", " ")
 	wantBroken(t, askedLocksThat(ending{after: term, leaves: 3 * time.Second}), sim.NoFaults, "exclusion", " ")
+}
+
+// everybodys is a lock that excludes nobody, and whose users have to ask.
+type everybodys struct{ conn recipes.Conn }
+
+func (e everybodys) Lock(context.Context) error {
+	_, _, err := e.conn.Exists("/t")
+	return err
+}
+func (e everybodys) Unlock(ctx context.Context) error { return e.Lock(ctx) }
+func (everybodys) IsOwner() bool                      { return true }
+
+// A hold lasts until it is given back if the answer is then that it is held, and nothing else is said of it.
+func TestHoldsThatLastUntilTheyAreGivenBack(t *testing.T) {
+	w := workload.Lock(func(c recipes.Conn, _ string) workload.Locker { return everybodys{c} })
+	r := campaign(t, w, sim.Config{Episodes: 20, Seed: 1, NoFaultsAtAll: true, NoShrink: true})
+	for _, v := range r.Violations {
+		for _, o := range v.History.(linearizability.History) {
+			if o.Note != "" {
+				t.Errorf("%s: a hold ended at %d: %s", v.Property, o.Call, o.Note)
+			}
+		}
+	}
+	if len(r.Violations) == 0 {
+		t.Error("no hold was judged")
+	}
 }
