@@ -16,17 +16,18 @@ import (
 // The rules: an enter returns only after a moment between its call and its return at which as many processes as there
 // are parties were there at once, its own by this call or a later one; a process is there from its call of enter to
 // its call of leave. A leave returns only after a moment between its call and its return at which nobody was inside;
-// a process is inside from the moment at which its enter succeeded to its call of leave.
+// a process is inside from the moment at which its enter succeeded to its next call, of leave or of enter.
 //
 // An enter of unknown outcome is there from its call until its process leaves, and never inside. It may have let others
-// in, so the process's leave waits for these as any leave does. A leave of unknown outcome ends the stay inside, but the
-// process may be there until it enters again. So does the death of a process or of its session; record it as a leave of
-// unknown outcome.
+// in, so the process's leave waits for these as any leave does. A leave of unknown outcome ends the stay inside, but
+// the process may be there until it enters again. So does the death of a process or of its session; record it as a
+// leave of unknown outcome.
 //
 // What happens at one stamp may happen in any order, with two exceptions: what a process calls at one stamp it calls in
-// the order in which it returns, then of the history, and what an operation waits for comes after its call. For example,
-// of two parties A calls enter at 4 and does not know its outcome, B's enter from 1 to 7 is ok, and so is A's leave from
-// 6 to 9: that is illegal. B's enter succeeded before A's call of leave, as it needed A, and B was inside from then on.
+// the order in which it returns, then of the history, and what an operation waits for comes after its call. For
+// example, of two parties A calls enter at 4 and does not know its outcome, B's enter from 1 to 7 is ok, and so is A's
+// leave from 6 to 9: that is illegal. B's enter succeeded before A's call of leave, as it needed A, and B was inside
+// from then on.
 func DoubleBarrier(parties int) Model {
 	return Model{
 		Name:       "doublebarrier",

@@ -7,6 +7,9 @@ package linearizability
 //	          are none
 //	resigned  gives the leadership back; the result is the token that it was held under, or null
 //
+// A resigned with another token than the elected of outcome ok before it is unsound, see [Validate]; otherwise its
+// token says nothing.
+//
 // The end of a leader's session is a resigned of unknown outcome.
 func Election() Model {
 	m := Lock()

@@ -82,7 +82,7 @@ func (h *guessedHold) last() int64 {
 func (x *guess) take(s *step) *guessedHold {
 	switch {
 	case s.kind == stepGrant:
-		h := &guessedHold{permitHold: permitHold{s.item, s.order, s.takes()}, grant: s}
+		h := &guessedHold{permitHold: permitHold{item: s.item, order: s.order, takes: s.takes()}, grant: s}
 		if s.unknown {
 			x.pending = append(x.pending, h)
 		} else {
@@ -99,7 +99,7 @@ func (x *guess) take(s *step) *guessedHold {
 
 // suits tells whether a release or a downgrade can be about the hold.
 func (h *guessedHold) suits(s *step) bool {
-	return h.order < s.order && (s.doubt == nil || s.doubt.about(&h.permitHold)) &&
+	return h.order < s.order && s.about(&h.permitHold) &&
 		(s.kind == stepRelease || h.takes == whole)
 }
 
@@ -113,7 +113,8 @@ func (x *guess) begin(h *guessedHold, s *step) {
 func (x *guess) change(s *step) *guessedHold {
 	h := x.held
 	if s.kind == stepShare {
-		h.takes, h.share = 1, s
+		h.permitHold.share(s)
+		h.share = s
 		return h
 	}
 	h.release = s

@@ -16,16 +16,18 @@ import (
 //
 // The rules: a lock is granted only while nobody holds it; every token is greater than all tokens granted earlier; a
 // release is legal only while its own process, see [Operation], holds the lock, by its last grant of outcome ok
-// before the release or by one of unknown outcome since then. A process's operations are in order of call; those
-// called at the same instant are in the order that the history has.
+// before the release or by one of unknown outcome since then. For what is before and after in this sense, a process's
+// operations are in order of call, and those called at the same instant in the order that the history has; where they
+// touch they may take effect in either order nevertheless.
 //
 // A try that is refused is accepted always: ZooKeeper's recipe refuses also when somebody is merely waiting in the
-// queue.
+// queue. One of unknown outcome may have been granted the lock, whatever its result.
 //
 // A release of unknown outcome ends its hold at any time from its call on, or never. So does the death of the
 // holder's session; record it as a release of unknown outcome. After such a release, and until the process is surely
-// granted the lock again, a further release may find the hold over and is legal all the same: that is a retry. An
-// acquire of unknown outcome blocks nobody, unless a release of outcome ok says that it was granted.
+// granted the lock again, all further releases may find the hold over and are legal all the same: they are retries, of
+// which nothing is asked but that the process had called for the lock before the first. An acquire of unknown outcome
+// blocks nobody, unless a release of outcome ok says that it was granted.
 func Lock() Model {
 	return Model{
 		Name:       "lock",

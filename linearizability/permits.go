@@ -14,15 +14,17 @@ import (
 //	racquire, rtry, rrelease  the same for readers
 //	downgrade                 makes a writer a reader, to be released by rrelease
 //
-// The rules are those of [Lock], with these differences: a reader is granted the lock while no writer holds it, a
-// writer while nobody does. A writer's token is greater than all tokens granted earlier, a reader's than those of all
-// writers earlier. A downgrade is legal while its process holds the lock as a writer. A process that writes excludes
-// itself as a reader. After a downgrade of outcome ok the hold is a reader's, to be released by rrelease; but a release
-// of unknown outcome that was called before the downgrade may still end it, at any time from its call on. (So the
-// sequence of an acquire, such a release, a downgrade of outcome ok and another process's acquire is legal.) After a
-// downgrade of unknown outcome either release ends the hold, and either may be the retry of a release of unknown
-// outcome, until one is of outcome ok. If a process may have several such holds at once, of unknown outcome, a release
-// is about the first of them, by call, that it has when the release takes effect.
+// The rules are those of [Lock], for readers and writers apart, with these differences: a reader is granted the lock
+// while no writer holds it, a writer while nobody does. A writer's token is greater than all tokens granted earlier, a
+// reader's than those of all writers earlier. A downgrade is legal while its process holds the lock as a writer, by a
+// grant of which a release could be. A process that writes excludes itself as a reader. A downgrade of outcome ok is a
+// grant to a reader: the hold is to be released by rrelease; but a release that was called before the downgrade, and is
+// of unknown outcome or touches it, may still end it, at any time from its call on. (So the sequence of an acquire, a
+// release of unknown outcome, a downgrade of outcome ok and another process's acquire is legal.) After a downgrade of
+// unknown outcome either release ends the hold, and either may be the retry of a release of unknown outcome, also of a
+// writer's called before the downgrade, until an operation of the process is of outcome ok. If a process may have
+// several holds at once, of unknown outcome, a release is about the first of them, by call, that it has when the
+// release takes effect.
 func RWLock() Model {
 	m := Lock()
 	m.Name = "rwlock"
@@ -42,6 +44,7 @@ func RWLock() Model {
 //	release  gives back the permits of one acquire or try: its argument is how many these were
 //
 // The rules are those of [Lock], with the difference that permits are granted while at most the rest of them is held.
+// What a release gives back, and what it may be the retry of, is of the same number of permits.
 // A user that holds the same number of permits twice is recorded as two processes.
 func Semaphore(permits int) Model {
 	m := Lock()
@@ -147,6 +150,14 @@ type permitState struct {
 type permitHold struct {
 	item, order int32 // order as in lockState
 	takes       int64
+	downgrade   int32 // the order of that of outcome ok that has made it a reader's, or 0
+}
+
+// share lets a downgrade make the hold a reader's.
+func (h *permitHold) share(s *step) {
+	if h.takes = 1; !s.unknown {
+		h.downgrade = s.order
+	}
 }
 
 func permitSpec(capacity int64) porcupine.Model {
@@ -187,7 +198,7 @@ func stepPermits(capacity int64, p permitState, s *step) (bool, permitState) {
 	}
 	p.holders = slices.Clone(p.holders)
 	if s.kind == stepShare {
-		p.holders[i].takes = 1
+		p.holders[i].share(s)
 	} else {
 		p.holders = slices.Delete(p.holders, i, i+1)
 	}
@@ -198,7 +209,7 @@ func stepPermits(capacity int64, p permitState, s *step) (bool, permitState) {
 func (p permitState) of(s *step) (place int, found bool) {
 	place, _ = slices.BinarySearchFunc(p.holders, permitHold{item: s.item}, compareHolds)
 	for ; place < len(p.holders) && p.holders[place].item == s.item && p.holders[place].order < s.order; place++ {
-		if s.doubt == nil || s.doubt.about(&p.holders[place]) {
+		if s.about(&p.holders[place]) {
 			return place, true
 		}
 	}
@@ -226,7 +237,7 @@ func (p permitState) stale(s *step) bool {
 }
 
 func (p permitState) grant(s *step) permitState {
-	hold := permitHold{s.item, s.order, s.takes()}
+	hold := permitHold{item: s.item, order: s.order, takes: s.takes()}
 	i, _ := slices.BinarySearchFunc(p.holders, hold, compareHolds)
 	p.holders = slices.Insert(slices.Clone(p.holders), i, hold)
 	if s.noToken {

@@ -20,16 +20,18 @@ type doubt struct {
 	alone  []int32 // of a release or downgrade of a writer's hold: those of writers
 	reads  []int32 // of a release of a reader's hold: those of readers …
 	shared []int32 // … and of writers that may have been downgraded
-	share  int32   // the last downgrade of outcome ok before it, in order of call
 }
 
-// about tells whether the step may be about a hold. For a process that knows of a downgrade the hold is a reader's;
+// about tells whether the step may be about a hold. For a process that knows of the downgrade the hold is a reader's;
 // for one that does not, either kind of release may end it.
-func (d *doubt) about(h *permitHold) bool {
+func (s *step) about(h *permitHold) bool {
+	d := s.doubt
 	in := func(orders []int32) bool { _, found := slices.BinarySearch(orders, h.order); return found }
 	switch {
+	case d == nil:
+		return true
 	case in(d.alone):
-		return h.takes == whole || d.share < h.order
+		return h.downgrade == 0 || s.order < h.downgrade
 	case in(d.reads):
 		return true
 	}
@@ -46,18 +48,21 @@ type grantList struct {
 type rwProcess struct {
 	alone, reads, shared grantList // as in doubt
 	merged               int       // how many of alone have been added to shared
-	share                int32     // the last downgrade of outcome ok; none at first
 	writer, reader       retrying
 	// whether its hold as a writer may have become a reader's, by a downgrade of unknown outcome
 	blurred bool
-	either  bool // whether a release of unknown outcome came after that: then either kind may be its retry
+	lost    bool // whether it called a writer's release of unknown outcome, and since then nothing was of outcome ok
+	either  bool // whether blurred and then lost, or the other way round: then either kind may be the retry
 }
 
 // released notes a release, of either kind.
-func (w *rwProcess) released(unknown bool) { w.either = unknown && (w.either || w.blurred) }
+func (w *rwProcess) released(unknown, writer bool) {
+	w.blurred, w.lost = w.blurred && unknown, unknown && (w.lost || writer)
+	w.either = w.either && unknown || w.blurred
+}
 
 // retrying tells whether a release may find its hold over, as one of unknown outcome came before.
-type retrying struct{ called, retry, over bool }
+type retrying struct{ called, retry bool }
 
 func (r *retrying) granted(unknown bool) {
 	*r = retrying{called: true, retry: r.retry && unknown}
@@ -65,13 +70,6 @@ func (r *retrying) granted(unknown bool) {
 
 func (r *retrying) released(unknown bool) {
 	r.retry = r.retry || r.called && unknown
-	r.over = r.over || !unknown
-}
-
-// downgraded lets a reader hold what it had as a writer, surely or perhaps.
-func (r *retrying) downgraded(unknown bool) {
-	r.retry = r.retry && unknown && !r.over
-	r.called = true
 }
 
 // rwPairing is the pairing of a read/write lock's operations under way.
@@ -99,7 +97,7 @@ func prepareRWLock(h History, _ []int32) []step {
 func (p *rwPairing) take(op *Operation, i int) {
 	who, found := p.processes[op.owner()]
 	if !found {
-		who = &rwProcess{share: none}
+		who = &rwProcess{}
 		p.processes[op.owner()] = who
 	}
 	at := int32(len(p.steps))
@@ -111,19 +109,19 @@ func (p *rwPairing) take(op *Operation, i int) {
 		s = newGrant(op, i, at)
 		who.grant(at, op)
 	case op.kind().Role == RoleDowngrade:
-		d = doubt{alone: p.join(at, &who.alone), share: who.share}
+		d = doubt{alone: p.join(at, &who.alone)}
 		s.kind = stepShare
 		who.downgrade(at, s.unknown)
 	case op.reads():
-		d = doubt{reads: p.join(at, &who.reads), shared: p.join(at, &who.shared), share: who.share}
+		d = doubt{reads: p.join(at, &who.reads), shared: p.join(at, &who.shared)}
 		s.excused = who.reader.retry || who.either
 		who.reader.released(s.unknown)
-		who.released(s.unknown)
+		who.released(s.unknown, false)
 	default:
-		d = doubt{alone: p.join(at, &who.alone), share: who.share}
+		d = doubt{alone: p.join(at, &who.alone)}
 		s.excused = who.writer.retry || who.either
 		who.writer.released(s.unknown)
-		who.released(s.unknown)
+		who.released(s.unknown, who.writer.called)
 	}
 	s.order = at
 	p.steps, p.doubts = append(p.steps, s), append(p.doubts, d)
@@ -133,7 +131,7 @@ func (p *rwPairing) take(op *Operation, i int) {
 // outcome after it.
 func (w *rwProcess) grant(at int32, op *Operation) {
 	unknown := op.Outcome == Unknown
-	w.blurred, w.either = w.blurred && unknown, w.either && unknown
+	w.blurred, w.lost, w.either = w.blurred && unknown, w.lost && unknown, w.either && unknown
 	switch {
 	case op.reads():
 		if !unknown {
@@ -155,12 +153,12 @@ func (w *rwProcess) surelyReads() { w.reads, w.shared, w.merged = grantList{}, g
 // downgrade notes a downgrade. One of outcome ok is as a grant to a reader.
 func (w *rwProcess) downgrade(at int32, unknown bool) {
 	if w.writer.called {
-		w.reader.downgraded(unknown)
-		w.blurred, w.either = unknown, w.either && unknown
+		w.reader.granted(unknown)
+		w.blurred, w.either = unknown, unknown && (w.either || w.lost)
 	}
 	if !unknown {
 		w.surelyReads()
-		w.share = at
+		w.lost = false
 	}
 	w.shared.orders = append(w.shared.orders, w.alone.orders[w.merged:]...)
 	w.merged = len(w.alone.orders)

@@ -27,7 +27,9 @@ const (
 )
 
 // String returns legal, illegal or undecided.
-func (a Answer) String() string { return [...]string{"legal", "illegal", "undecided"}[a] }
+func (a Answer) String() string {
+	return [...]string{"legal", "illegal", "undecided"}[a]
+}
 
 // eventsMax bounds the events of a history, nodesMax the visited sets of them.
 const (
@@ -39,6 +41,7 @@ const (
 type event[S comparable] struct {
 	from, to int64 // bounds of the instant; to is Forever if the event is optional
 	optional bool
+	after    set // events that come first, by index
 	// do returns the state afterwards, and whether the event is possible.
 	do func(S) (S, bool)
 }
@@ -56,6 +59,18 @@ func (s set) has(i int) bool { return s[i/64]>>(i%64)&1 == 1 }
 func (s set) with(i int) set {
 	s[i/64] |= 1 << (i % 64)
 	return s
+}
+
+func (s set) without(i int) set {
+	s[i/64] &^= 1 << (i % 64)
+	return s
+}
+
+func (s set) count() (n int) {
+	for _, w := range s {
+		n += bits.OnesCount64(w)
+	}
+	return n
 }
 
 func (s set) contains(t set) bool {
@@ -86,6 +101,7 @@ func inSomeOrder[S comparable](start S, events []event[S]) Answer {
 	}
 	s := &search[S]{events: events, before: make([]set, len(events)), seen: map[node[S]]struct{}{}}
 	for i, e := range events {
+		s.before[i] = e.after
 		if !e.optional {
 			s.sure = s.sure.with(i)
 		}

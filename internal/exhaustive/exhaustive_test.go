@@ -22,7 +22,7 @@ func lost(o lin.Operation) lin.Operation {
 	return o
 }
 
-// TestByHand compares the reference with the documentation of the models.
+// TestByHand compares the reference and the judge with the documentation of the models.
 func TestByHand(t *testing.T) {
 	a, b := lin.Str("1:a"), lin.Str("0:b")
 	two := offer(1, "1:a", 0, 1)
@@ -67,7 +67,17 @@ func TestByHand(t *testing.T) {
 		"left after a lost leave": {"doublebarrier", lin.History{lost(op(1, "enter", 4, 5, lin.Null)),
 			op(2, "enter", 1, 7, lin.Null), op(1, "leave", 6, 9, lin.Null), lost(op(2, "leave", 8, 9, lin.Null))}, Legal},
 		"downgraded after a lost release": {"rwlock", lin.History{op(1, "acquire", 0, 1, lin.Null),
-			lost(op(1, "release", 2, 3, lin.Null)), op(1, "downgrade", 4, 5, lin.Null), op(2, "acquire", 6, 7, lin.Null)}, Legal},
+			lost(op(1, "release", 2, 3, lin.Null)), op(1, "downgrade", 4, 5, lin.Null),
+			op(2, "acquire", 6, 7, lin.Null)}, Legal},
+		"downgraded again after a lost release": {"rwlock", lin.History{op(1, "acquire", 1, 2, lin.Null),
+			lost(op(1, "acquire", 3, 4, lin.Null)), op(1, "downgrade", 4, 5, lin.Null), op(1, "rrelease", 6, 7, lin.Null),
+			lost(op(1, "release", 8, 9, lin.Null)), op(1, "downgrade", 9, 10, lin.Null),
+			op(2, "acquire", 11, 12, lin.Null)}, Legal},
+		"released after a lost release and a lost downgrade": {"rwlock", lin.History{op(1, "acquire", 1, 2, lin.Null),
+			lost(op(1, "release", 3, 4, lin.Null)), lost(op(1, "downgrade", 4, 5, lin.Null)),
+			op(2, "acquire", 5, 6, lin.Null), op(2, "release", 7, 8, lin.Null), op(1, "rrelease", 9, 10, lin.Null)}, Legal},
+		"entered again without a leave": {"doublebarrier", lin.History{op(1, "enter", 0, 5, lin.Null),
+			op(2, "enter", 2, 4, lin.Null), lost(op(1, "enter", 6, 9, lin.Null)), op(2, "leave", 8, 9, lin.Null)}, Legal},
 		"left as others die": {"doublebarrier", lin.History{op(1, "enter", 0, 5, lin.Null),
 			op(2, "enter", 2, 4, lin.Null), op(1, "leave", 6, 9, lin.Null), lost(op(2, "leave", 8, 9, lin.Null))},
 			Legal},
@@ -115,6 +125,9 @@ func TestByHand(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+		if judged := lin.Check(m, c.h, lin.Options{})[0].Outcome; err == nil && (judged == lin.Ok) != (c.want == Legal) {
+			t.Errorf("%s: the judge says %v", name, judged)
 		}
 		if got, err := Judge(c.model, parameters, c.h); got != c.want || err != nil {
 			t.Errorf("%s: %v, %v, want %v", name, got, err, c.want)

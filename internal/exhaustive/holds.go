@@ -2,252 +2,186 @@ package exhaustive
 
 import (
 	"cmp"
+	"math"
 	"slices"
-	"strings"
 
 	lin "github.com/zktorture/zktorture/linearizability"
 )
 
-// tenancy is the holders of a lock, an office or permits, and the greatest tokens granted so far.
-type tenancy struct {
-	held    string // a byte for each grant that is still held: its place in order of call
-	shared  string // the downgraded among them
-	token   token  // greatest of any holder
-	written token  // greatest of any holder but readers
+// held is the state of what is granted and given back: a lock, read-write lock, semaphore or election.
+type held struct {
+	grants set // those that hold, by place
+	// downgrade is the place of that which made a writer's hold a reader's, or 0. There is one such hold at most: a
+	// writer is granted the lock while nobody holds it. What made it is not at place 0, as its grant is before it.
+	downgrade       int
+	greatest, wrote int64 // tokens: of all grants, and of writers
 }
 
-// token is a number that may not have been given.
-type token struct {
-	given  bool
-	number int64
-}
-
-// holds are the operations on a lock, an office or permits, in order of call, then of the history.
+// holds are the operations in order of call; the place of an operation is its index.
 type holds struct {
-	model   string
-	permits int
-	ops     lin.History
+	ops      lin.History
+	rw       bool
+	capacity int64
 }
 
-func newHolds(model string, permits int, h lin.History) *holds {
-	words := map[string]string{"elected": "acquire", "resigned": "release"}
-	ops := slices.Clone(h)
-	for i := range ops {
-		ops[i].Op = cmp.Or(words[ops[i].Op], ops[i].Op)
+func holdEvents(model string, permits int, h lin.History) (events []event[held]) {
+	x := &holds{rw: model == "rwlock", capacity: map[string]int64{"rwlock": eventsMax, "semaphore": int64(permits)}[model]}
+	x.capacity = max(x.capacity, 1)
+	for _, op := range h {
+		refused := (op.Op == "try" || op.Op == "rtry") && !grantedByTry(op.Result)
+		if op.Outcome != lin.Fail && (op.Outcome == lin.Unknown || !refused) {
+			x.ops = append(x.ops, op)
+		}
 	}
-	ops = slices.DeleteFunc(ops, func(op lin.Operation) bool { return op.Outcome == lin.Fail || refused(op) })
-	slices.SortStableFunc(ops, func(a, b lin.Operation) int { return cmp.Compare(a.Call, b.Call) })
-	return &holds{model, permits, ops}
-}
-
-// refused tells whether the operation is a try that was not granted, which is always legal.
-func refused(op lin.Operation) bool {
-	no := []lin.Value{lin.Null, lin.Bool(false), lin.Int(0)}
-	return strings.HasSuffix(op.Op, "try") && op.Outcome == lin.OK && slices.Contains(no, op.Result)
-}
-
-func (h *holds) events() (events []event[tenancy]) {
-	if len(h.ops) > eventsMax {
-		return make([]event[tenancy], eventsMax+1)
-	}
-	for i, op := range h.ops {
-		events = append(events, newEvent(op, func(t tenancy) (tenancy, bool) {
-			switch {
-			case releases(op):
-				return h.release(t, i)
-			case op.Op == "downgrade":
-				return h.downgrade(t, i)
-			}
-			return h.grant(t, i)
-		}))
+	slices.SortStableFunc(x.ops, func(a, b lin.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	for i, op := range x.ops {
+		do := x.grant
+		switch {
+		case releases(op):
+			do = x.release
+		case op.Op == "downgrade":
+			do = x.share
+		}
+		events = append(events, newEvent(op, func(s held) (held, bool) { return do(s, i) }))
 	}
 	return events
 }
 
-func releases(op lin.Operation) bool { return strings.HasSuffix(op.Op, "release") }
-func grants(op lin.Operation) bool   { return !releases(op) && op.Op != "downgrade" }
-func reads(op lin.Operation) bool {
-	return strings.HasPrefix(op.Op, "r") && op.Op != "release" && op.Op != "resigned"
+func nothingHeld() held { return held{greatest: math.MinInt64, wrote: math.MinInt64} }
+
+func grantedByTry(result lin.Value) bool {
+	return !result.IsNull() && result != lin.Bool(false) && result != lin.Int(0)
 }
 
-func takes(op lin.Operation) int {
-	if op.Arg.IsNull() {
-		return 1
-	}
-	return int(op.Arg.Int())
+func releases(op lin.Operation) bool {
+	return slices.Contains([]string{"release", "rrelease", "resigned"}, op.Op)
 }
 
-// grant succeeds if there is room, with a token greater than those that it must exceed.
-func (h *holds) grant(t tenancy, i int) (tenancy, bool) {
-	op := h.ops[i]
-	if !h.room(t, op) {
-		return t, false
-	}
-	t.held = sorted(t.held + string([]byte{byte(i)}))
-	if !op.Result.IsInt() || strings.HasSuffix(op.Op, "try") && op.Result == lin.Int(0) {
-		return t, true // without a token
-	}
-	now, least := token{true, op.Result.Int()}, t.token
-	if reads(op) {
-		least = t.written
-	}
-	if least.given && now.number <= least.number {
-		return t, false
-	}
-	if !t.token.given || now.number > t.token.number {
-		t.token = now
-	}
-	if !reads(op) {
-		t.written = now
-	}
-	return t, true
+// kind is what a release has in common with the grants that it may end.
+type kind struct {
+	reader  bool
+	permits int64
 }
 
-func sorted(s string) string {
-	b := []byte(s)
-	slices.Sort(b)
-	return string(b)
-}
-
-// room: a semaphore has its permits; readers share; any other holder is exclusive.
-func (h *holds) room(t tenancy, op lin.Operation) bool {
-	switch h.model {
-	case "semaphore":
-		sum := takes(op)
-		for _, g := range []byte(t.held) {
-			sum += takes(h.ops[g])
-		}
-		return sum <= h.permits
-	case "rwlock":
-		return t.held == "" || reads(op) && !slices.ContainsFunc([]byte(t.held),
-			func(g byte) bool { return !h.shares(t, g) })
+func kindOf(op lin.Operation) kind {
+	k := kind{slices.Contains([]string{"racquire", "rtry", "rrelease", "downgrade"}, op.Op), 1}
+	if op.Arg.IsInt() {
+		k.permits = op.Arg.Int()
 	}
-	return t.held == ""
+	return k
 }
 
-// shares tells whether the hold of grant g is now a reader's.
-func (h *holds) shares(t tenancy, g byte) bool {
-	return reads(h.ops[g]) || strings.IndexByte(t.shared, g) >= 0
+// takes is how much of the capacity a grant takes: a writer's all.
+func (x *holds) takes(s held, g int) int64 {
+	if k := kindOf(x.ops[g]); !x.rw || k.reader || s.grants.has(g) && s.downgrade > 0 {
+		return k.permits
+	}
+	return x.capacity
 }
 
-// of returns the grant whose hold operation i ends or changes, as a reader or not: the last grant of outcome ok to
-// i's process before i, or one of unknown outcome since then.
-func (h *holds) of(t tenancy, i int, asReader bool) (byte, bool) {
-	op := h.ops[i]
-	for _, g := range []byte(t.held) {
-		grant := h.ops[g]
-		like := owner(grant) == owner(op) && takes(grant) == takes(op)
-		if int(g) < i && like && h.heldAs(t, g, i, asReader) && !h.grantedAgain(g, i, asReader) {
-			return g, true
+func (x *holds) grant(s held, i int) (held, bool) {
+	op, taken := x.ops[i], x.takes(s, i)
+	for g := range x.ops {
+		if s.grants.has(g) {
+			taken += x.takes(s, g)
 		}
 	}
-	return 0, false
-}
-
-// heldAs tells whether operation i may concern the hold of grant g, as a reader's or as a writer's. After a downgrade
-// of outcome ok it is a reader's; after one of unknown outcome either kind of release ends it.
-func (h *holds) heldAs(t tenancy, g byte, i int, asReader bool) bool {
-	after := func(known bool) bool {
-		return slices.ContainsFunc(h.ops[int(g)+1:i], func(op lin.Operation) bool {
-			return op.Op == "downgrade" && owner(op) == owner(h.ops[g]) && (op.Outcome == lin.OK || !known)
-		})
-	}
+	legal, t := taken <= x.capacity, op.Result.Int()
+	s.grants = s.grants.with(i)
 	switch {
-	case reads(h.ops[g]):
-		return asReader
-	case asReader:
-		return h.shares(t, g) && after(false)
+	case !op.Result.IsInt() || op.Outcome == lin.Unknown && t == 0 && (op.Op == "try" || op.Op == "rtry"): // no token
+	case kindOf(op).reader:
+		legal = legal && t > s.wrote
+		s.greatest = max(s.greatest, t)
+	default:
+		legal = legal && t > s.greatest
+		s.greatest, s.wrote = t, t
 	}
-	return !h.shares(t, g) || !after(true)
+	return s, legal
 }
 
-// grantedAgain tells whether the process was surely granted the like of g between g and i, as a reader or not. A
-// downgrade of outcome ok counts as a grant to a reader.
-func (h *holds) grantedAgain(g byte, i int, asReader bool) bool {
-	for k := h.since(g, i, asReader) + 1; k < i; k++ {
-		op := h.ops[k]
-		if op.Outcome != lin.OK || owner(op) != owner(h.ops[g]) || takes(op) != takes(h.ops[g]) {
-			continue
+// share makes the hold of its process as a writer a reader's.
+func (x *holds) share(s held, d int) (held, bool) {
+	for g := range d {
+		if s.grants.has(g) && !kindOf(x.ops[g]).reader && s.downgrade == 0 && x.last(g, d) {
+			s.downgrade = d
+			return s, true
 		}
-		if grants(op) && reads(op) == asReader {
-			return true
+	}
+	return s, false
+}
+
+// release ends the first hold that it is about. If there is none it may be a retry.
+func (x *holds) release(s held, r int) (held, bool) {
+	for g := range r {
+		if s.grants.has(g) && x.about(s, g, r) {
+			if s.grants = s.grants.without(g); !kindOf(x.ops[g]).reader {
+				s.downgrade = 0
+			}
+			return s, true
 		}
-		if op.Op == "downgrade" && asReader && (reads(h.ops[g]) || h.grantedAgain(g, k, false)) {
+	}
+	return s, x.retry(r)
+}
+
+// last tells whether what was granted at g is, at its process's later operation at i, the last of its kind that was
+// surely granted, or may have been granted since then.
+func (x *holds) last(g, i int) bool {
+	return g < i && owner(x.ops[g]) == owner(x.ops[i]) && !slices.ContainsFunc(x.ops[g+1:i], func(op lin.Operation) bool {
+		return owner(op) == owner(x.ops[i]) && op.Outcome == lin.OK && !releases(op) && kindOf(op) == kindOf(x.ops[g])
+	})
+}
+
+// may tells whether the release at r may be about what was granted at g, or became a reader's by a downgrade since.
+func (x *holds) may(g, r int) bool {
+	if releases(x.ops[g]) || x.ops[g].Op == "downgrade" {
+		return false
+	}
+	if kindOf(x.ops[g]) == kindOf(x.ops[r]) {
+		return x.last(g, r)
+	}
+	for d := g + 1; d < r && kindOf(x.ops[r]).reader; d++ {
+		if x.ops[d].Op == "downgrade" && x.last(g, d) && x.last(d, r) {
 			return true
 		}
 	}
 	return false
 }
 
-// since is the operation that gave grant g's hold its present mode: the grant itself, or its last downgrade.
-func (h *holds) since(g byte, i int, asReader bool) int {
-	at := int(g)
-	for k := at + 1; k < i && asReader && !reads(h.ops[g]); k++ {
-		if op := h.ops[k]; op.Op == "downgrade" && owner(op) == owner(h.ops[g]) && !h.grantedAgain(g, k, false) {
-			at = k
-		}
+// about tells whether the release at r ends the hold of g. After a downgrade a reader's does; so does a writer's that
+// was called before it, and any after one of unknown outcome.
+func (x *holds) about(s held, g, r int) bool {
+	switch {
+	case !x.rw || kindOf(x.ops[g]).reader:
+		return x.may(g, r)
+	case kindOf(x.ops[r]).reader:
+		return x.may(g, r) && s.downgrade > 0
 	}
-	return at
+	return x.may(g, r) && (s.downgrade == 0 || r < s.downgrade || x.ops[s.downgrade].Outcome == lin.Unknown)
 }
 
-// release ends the hold, or finds it over if it may have been released before.
-func (h *holds) release(t tenancy, i int) (tenancy, bool) {
-	g, found := h.of(t, i, reads(h.ops[i]))
-	if !found {
-		return t, h.retries(i) || h.retriesEither(i)
-	}
-	t.held = strings.ReplaceAll(t.held, string([]byte{g}), "")
-	t.shared = strings.ReplaceAll(t.shared, string([]byte{g}), "")
-	return t, true
-}
-
-// retries tells whether the release may be the retry of one of unknown outcome.
-func (h *holds) retries(i int) bool {
-	called, wrote, retry, over := false, false, false, false
-	for _, op := range h.ops[:i] {
-		if owner(op) != owner(h.ops[i]) || takes(op) != takes(h.ops[i]) {
-			continue
-		}
-		like := reads(op) == reads(h.ops[i])
-		wrote = wrote || grants(op) && !reads(op)
-		switch {
-		case op.Op == "downgrade" && reads(h.ops[i]) && wrote: // a writer becomes a reader
-			called, retry = true, retry && op.Outcome == lin.Unknown && !over
-		case releases(op) && like:
-			retry, over = retry || called && op.Outcome == lin.Unknown, over || op.Outcome == lin.OK
-		case grants(op) && like:
-			called, retry, over = true, retry && op.Outcome == lin.Unknown, false
+// retry tells whether the release at r may find its hold ended by one of unknown outcome, at q.
+func (x *holds) retry(r int) bool {
+	for q, op := range x.ops[:r] {
+		for g := range q {
+			if releases(op) && op.Outcome == lin.Unknown && x.may(g, q) && x.may(g, r) &&
+				(kindOf(op) == kindOf(x.ops[r]) && x.last(q, r) || x.blurred(g, q, r)) {
+				return true
+			}
 		}
 	}
-	return retry
+	return false
 }
 
-// retriesEither tells whether release i comes after a downgrade and then a release, both of unknown outcome. Either
-// kind of release would do, so this one may be the retry, whichever kind it is. It is none once a release was of
-// outcome ok, or the process was surely granted something again.
-func (h *holds) retriesEither(i int) (retry bool) {
-	wrote, unclear := false, false
-	for _, op := range h.ops[:i] {
-		known := op.Outcome == lin.OK
-		switch {
-		case owner(op) != owner(h.ops[i]) || h.model != "rwlock":
-		case releases(op):
-			retry = !known && (retry || unclear)
-		case op.Op == "downgrade":
-			unclear, retry = wrote && !known, retry && !known
-		default:
-			wrote = wrote || !reads(op)
-			unclear, retry = unclear && !known, retry && !known
+// blurred tells whether a downgrade of unknown outcome, before the release at q or after it if that is a writer's, left
+// its process in doubt which release to call, until that at r.
+func (x *holds) blurred(g, q, r int) bool {
+	for d := g + 1; d < r; d++ {
+		known := func(op lin.Operation) bool { return op.Outcome == lin.OK && owner(op) == owner(x.ops[r]) }
+		if x.ops[d].Op == "downgrade" && x.last(g, d) && (d < q || !kindOf(x.ops[q]).reader) &&
+			!slices.ContainsFunc(x.ops[min(d, q):r], known) {
+			return true
 		}
 	}
-	return retry
-}
-
-func (h *holds) downgrade(t tenancy, i int) (tenancy, bool) {
-	g, found := h.of(t, i, false)
-	if !found || h.shares(t, g) {
-		return t, false
-	}
-	t.shared = sorted(t.shared + string([]byte{g}))
-	return t, true
+	return false
 }

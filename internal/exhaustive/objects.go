@@ -21,9 +21,12 @@ func Judge(model string, with lin.Parameters, h lin.History) (Answer, error) {
 	case "barrier":
 		return inSomeOrder(false, barrierEvents(h)), nil
 	case "doublebarrier":
-		return inSomeOrder("", doubleBarrierEvents(h, max(with.Parties, 1))), nil
+		if 2*len(h) > eventsMax { // an operation may be two events
+			return Undecided, nil
+		}
+		return inSomeOrder(parties{}, doubleBarrierEvents(h, max(with.Parties, 1))), nil
 	case "lock", "election", "rwlock", "semaphore":
-		return inSomeOrder(tenancy{}, newHolds(model, max(with.Permits, 1), h).events()), nil
+		return inSomeOrder(nothingHeld(), holdEvents(model, with.Permits, h)), nil
 	}
 	return Undecided, fmt.Errorf("there is no reference for a model called %q", model)
 }
@@ -116,82 +119,46 @@ func barrierEvents(h lin.History) (events []event[bool]) {
 	return events
 }
 
-// A barrier's state of a process.
-const (
-	there  = 1 << iota // from its call of enter to its call of leave
-	inside             // from the moment at which its enter succeeded
-	left               // by a leave of unknown outcome: no longer inside, but perhaps still there
-)
+// parties is the state of a double barrier: sets of processes. Those that left called leave last.
+type parties struct{ there, inside, left set }
 
-// doubleBarrierEvents: the state is two bytes for each process: its state, and how many operations had been called when
-// it made its last call, in order of call. An operation's effect at its call is an event of its own, which happens
-// whatever the outcome, and after the process's earlier calls; its wait is another, which comes after the call.
-func doubleBarrierEvents(h lin.History, parties int) (events []event[string]) {
+// doubleBarrierEvents: a call is an event, whatever its outcome, and what it waits for is another, after it. What a
+// process calls at one stamp it calls in the order in which it returns.
+func doubleBarrierEvents(h lin.History, needed int) (events []event[parties]) {
 	h = slices.DeleteFunc(slices.Clone(h), func(op lin.Operation) bool { return op.Outcome == lin.Fail })
 	slices.SortStableFunc(h, func(a, b lin.Operation) int {
 		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(until(a), until(b)))
 	})
-	var processes []string
+	calls := map[string]set{} // by process: the events of its calls
 	for _, op := range h {
-		if !slices.Contains(processes, owner(op)) {
-			processes = append(processes, owner(op))
-		}
-	}
-	for i, op := range h {
-		at := 2 * slices.Index(processes, owner(op))
-		before := i // how many had been called at the process's call before
-		for before > 0 && owner(h[before-1]) != owner(op) {
-			before--
-		}
-		called := func(b string) bool { return len(b) > at && int(b[at+1]) > i }
-		events = append(events, event[string]{from: op.Call, to: op.Call, do: func(b string) (string, bool) {
-			b += strings.Repeat("\x00", 2*len(processes)-len(b))
-			if int(b[at+1]) != before {
-				return b, false
+		p := slices.IndexFunc(h, func(o lin.Operation) bool { return owner(o) == owner(op) })
+		called := event[parties]{from: op.Call, to: op.Call, after: calls[owner(op)]}
+		called.do = func(s parties) (parties, bool) {
+			s.inside, s.left = s.inside.without(p), s.left.with(p)
+			switch {
+			case op.Op == "enter":
+				s.there, s.left = s.there.with(p), s.left.without(p)
+			case op.Outcome == lin.OK:
+				s.there = s.there.without(p)
 			}
-			return b[:at] + string([]byte{atCall(op, b[at]), byte(i + 1)}) + b[at+2:], true
-		}})
-		if op.Outcome == lin.OK {
-			events = append(events, newEvent(op, func(b string) (string, bool) {
-				if !called(b) {
-					return b, false
+			return s, true
+		}
+		calls[owner(op)] = calls[owner(op)].with(len(events))
+		if events = append(events, called); op.Outcome == lin.OK {
+			waited := newEvent(op, func(s parties) (parties, bool) {
+				switch {
+				case op.Op == "leave":
+					return s, s.inside == set{}
+				case !s.left.has(p):
+					s.inside = s.inside.with(p)
 				}
-				return passes(b, op, at, parties)
-			}))
+				return s, s.there.has(p) && s.there.count() >= needed
+			})
+			waited.after = calls[owner(op)]
+			events = append(events, waited)
 		}
 	}
 	return events
-}
-
-// atCall is a process's state after it has called an operation.
-func atCall(op lin.Operation, was byte) byte {
-	switch {
-	case op.Op == "enter":
-		return there
-	case op.Outcome == lin.OK:
-		return 0
-	}
-	return was | left
-}
-
-// passes lets an operation of the process at a place succeed.
-func passes(b string, op lin.Operation, at, parties int) (string, bool) {
-	present, within := 0, 0
-	for k := 0; k < len(b); k += 2 {
-		if b[k]&there != 0 {
-			present++
-		}
-		if b[k]&(inside|left) == inside {
-			within++
-		}
-	}
-	switch {
-	case op.Op == "leave":
-		return b, within == 0
-	case present < parties || b[at]&(there|inside) != there:
-		return b, false
-	}
-	return b[:at] + string([]byte{b[at] | inside}) + b[at+1:], true
 }
 
 // until is the stamp by which an operation has taken effect, if it has.
