@@ -370,8 +370,8 @@ func (p *Plan) ofVersions(list []Job) (all []Job, err error) {
 // jobsMax is how many jobs a plan may have.
 const jobsMax = 10_000
 
-// checkJobs returns an error for more jobs than a plan may have: the product of what each is made for. No versions of Go
-// count as one.
+// checkJobs returns an error for more jobs than a plan may have: the product of what each is made for. No versions of
+// Go count as one.
 func checkJobs(factors ...int) error {
 	n := 1
 	for _, f := range factors {

@@ -15,8 +15,8 @@ import (
 )
 
 // ReadPlan reads the file of a plan and checks it. The error says in a line what is wrong, and what to do. Of a plan
-// with a Main it does not check the names of kinds and recipes, which only that program knows. A pipe is waited for until
-// the context ends.
+// with a Main it does not check the names of kinds and recipes, which only that program knows. A pipe is waited for
+// until the context ends.
 func ReadPlan(ctx context.Context, path string) (*Plan, error) {
 	text, err := wholefile.Read(ctx, path, planMax)
 	if err != nil {

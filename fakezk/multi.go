@@ -97,8 +97,8 @@ func multiResult(op Op, path string) Result {
 	return Result{Op: op}
 }
 
-// answerMax bounds what a multiRead is answered with, in bytes: four times what Java's client takes of a server at most.
-// With a request of some kilobytes a client could ask for gigabytes. Then the server hangs up.
+// answerMax bounds what a multiRead is answered with, in bytes: four times what Java's client takes of a server at
+// most. With a request of some kilobytes a client could ask for gigabytes. Then the server hangs up.
 const answerMax = 16 << 20
 
 // multiRead answers each read on its own, from one moment. It leaves no watches. Writes are found out at the first one,

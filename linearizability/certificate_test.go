@@ -2,8 +2,8 @@ package linearizability
 
 import "testing"
 
-// Which hold a release ends follows from all that its process did: without the second hold here the last release may end
-// the first. So what is reported has the second one, too, and is illegal by itself.
+// Which hold a release ends follows from all that its process did: without the second hold here the last release may
+// end the first. So what is reported has the second one, too, and is illegal by itself.
 func TestWhatIsReportedIsIllegalByItself(t *testing.T) {
 	h := History{
 		{Op: "acquire", Call: 6, Return: 7}, {Op: "acquire", Call: 7, Return: 7}, {Op: "release", Call: 7, Return: 7},

@@ -170,8 +170,8 @@ func (r LeftRoot) remove(conn recipes.Conn, lock string) error {
 	return nil
 }
 
-// RemoveParents removes the empty znodes that runs had made above their roots, when the roots are gone: one may be above
-// several roots.
+// RemoveParents removes the empty znodes that runs had made above their roots, when the roots are gone: one may be
+// above several roots.
 func RemoveParents(conn recipes.Conn, of []LeftRoot) {
 	var parents []string
 	for _, r := range of {

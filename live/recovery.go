@@ -128,8 +128,8 @@ func (l *Round) recover() error {
 	return nil
 }
 
-// whilePatient returns a context that ends when there is no use in waiting since a moment for what takes a few requests:
-// sooner or later, as the pulse says.
+// whilePatient returns a context that ends when there is no use in waiting since a moment for what takes a few
+// requests: sooner or later, as the pulse says.
 func (r *liveRun) whilePatient(ctx context.Context, since time.Time) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {

@@ -115,8 +115,8 @@ type silence struct{}
 
 func (silence) Printf(string, ...any) {}
 
-// dialer dials on behalf of a user, -1 for all of them, for the *zk.Conn with a number, which the world closes; 0 if it is
-// not known for which.
+// dialer dials on behalf of a user, -1 for all of them, for the *zk.Conn with a number, which the world closes; 0 if it
+// is not known for which.
 func (d *door) dialer(user, conn int) zk.Dialer {
 	return func(_, _ string, timeout time.Duration) (net.Conn, error) {
 		select {
@@ -318,8 +318,8 @@ func (d *door) release() {
 	close(d.released)
 }
 
-// closeTime is how long it takes at most until a released connection of go-zookeeper's is there again, or has been closed
-// by the code: it pauses for a second between dials, and gives up closing after another.
+// closeTime is how long it takes at most until a released connection of go-zookeeper's is there again, or has been
+// closed by the code: it pauses for a second between dials, and gives up closing after another.
 const closeTime = 3 * time.Second
 
 // closeDoors releases all doors, and closes the connections that the world knows.

@@ -163,8 +163,8 @@ func (s *search) options(n int, label string) []int {
 	return upTo(n)
 }
 
-// plainly is what the simplest plan takes of n: as many clients and turns as may be, the fresh operation at the end, and
-// for each user of the parts that users play what stands in its place, so that all parts are played.
+// plainly is what the simplest plan takes of n: as many clients and turns as may be, the fresh operation at the end,
+// and for each user of the parts that users play what stands in its place, so that all parts are played.
 func (s *search) plainly(n int, label string) int {
 	letter, ofUser := strings.CutPrefix(label, labelPlan)
 	switch {

@@ -13,8 +13,8 @@ var (
 	leftBytesMax      uint64 = 512 << 20
 )
 
-// leftTooMuch tells whether so much is left behind that no other episode should be run. It is asked after an episode that
-// has left something.
+// leftTooMuch tells whether so much is left behind that no other episode should be run. It is asked after an episode
+// that has left something.
 func leftTooMuch() bool {
 	if runtime.NumGoroutine() > leftGoroutinesMax {
 		return true

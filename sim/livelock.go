@@ -9,9 +9,9 @@ import (
 )
 
 // A livelock is a client that asks again and again while no operation begins or ends. It ends the run: where no time
-// passes, nothing that others do while they hold something ever does. What a client may ask for before that is more than
-// a correct one does in the course of one operation: it looks at every znode several times, and then waits, if only for
-// a moment.
+// passes, nothing that others do while they hold something ever does. What a client may ask for before that is more
+// than a correct one does in the course of one operation: it looks at every znode several times, and then waits, if
+// only for a moment.
 const (
 	askedAtOnce   = 1000 // what a client asks for …
 	askedByZnode  = 10   // … and for each change of the tree that was made before …

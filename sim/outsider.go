@@ -10,8 +10,8 @@ import (
 )
 
 // outsider says whose code connects without the world, [ByDialer]: it began an operation, or panicked, and has never
-// dialled by the door. It is "" if all have. An ordinary build cannot hold code that dials by itself; it sees what comes
-// of it: this, and [dialsForReal].
+// dialled by the door. It is "" if all have. An ordinary build cannot hold code that dials by itself; it sees what
+// comes of it: this, and [dialsForReal].
 func (w *World) outsider() string {
 	if w.door != ByDialer {
 		return ""
@@ -33,8 +33,8 @@ func (w *World) outsider() string {
 	return ""
 }
 
-// prepareNet lets package net make its own things before code in a bubble looks a name up: the channels among them would
-// belong to that bubble, and end the process when anybody else uses them.
+// prepareNet lets package net make its own things before code in a bubble looks a name up: the channels among them
+// would belong to that bubble, and end the process when anybody else uses them.
 var prepareNet = sync.OnceFunc(func() {
 	host, _, _ := net.SplitHostPort(addresses[0])
 	net.LookupHost(host)
@@ -60,8 +60,8 @@ var (
 	createdBy = regexp.MustCompile(`(?m)^created by .* in (goroutine \d+)$`)
 )
 
-// callerOf is the place in the user's code that a stack is about. A goroutine of go-zookeeper's is that of the goroutine
-// that has connected, which has gone on since.
+// callerOf is the place in the user's code that a stack is about. A goroutine of go-zookeeper's is that of the
+// goroutine that has connected, which has gone on since.
 func callerOf(stack string, all []string) string {
 	_, rest, _ := strings.Cut(stack, "\n")
 	place := placeOf(rest)

@@ -56,8 +56,8 @@ type Config struct {
 	Found func(episode int, v Violation)
 	// NoShrink leaves counterexamples as they were found.
 	NoShrink bool
-	// ShrinkTime is how long minimising may take, for all counterexamples together, the likely root first; by default there
-	// is no limit. What was not finished then says so, [Found.Unfinished]; nothing else depends on the machine.
+	// ShrinkTime is how long minimising may take, for all counterexamples together, the likely root first; by default
+	// there is no limit. What was not finished then says so, [Found.Unfinished]; nothing else depends on the machine.
 	ShrinkTime time.Duration
 	// Audit is the number of episodes, counted from the first, on which the checker's sensitivity is measured if
 	// nothing broke in them, see [Sensitivity].

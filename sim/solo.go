@@ -26,8 +26,8 @@ func newSolo(ctx context.Context, w Workload, cfg Config) *solo {
 	return &solo{ctx: ctx, workload: w, servers: fakezk.New(fakezk.Config{}), memory: newMemory(), crash: newCrashFile(w, cfg)}
 }
 
-// run runs an episode. A world that stands still is left behind with its servers, and the outcome is empty. So it is when
-// the context has ended grace ago.
+// run runs an episode. A world that stands still is left behind with its servers, and the outcome is empty. So it is
+// when the context has ended grace ago.
 func (s *solo) run(cfg *episodeConfig) *outcome {
 	if s.interrupted() {
 		if s.last.IsZero() {

@@ -101,8 +101,8 @@ func (u *User) ZK() *zk.Conn {
 // ZKEvents is the channel of events that zk.Connect has returned beside [User.ZK]. It has one reader.
 func (u *User) ZKEvents() <-chan zk.Event { return u.process.door.events }
 
-// Servers are the addresses of the servers, as zk.Connect takes them with [User.ZKOption]. Which of the servers answers an
-// address is the world's choice. They are names below .invalid that nobody can be asked for: without the option
+// Servers are the addresses of the servers, as zk.Connect takes them with [User.ZKOption]. Which of the servers answers
+// an address is the world's choice. They are names below .invalid that nobody can be asked for: without the option
 // zk.Connect fails at once.
 func (u *User) Servers() []string { return slices.Clone(addresses) }
 
@@ -162,8 +162,8 @@ func (u *User) run() {
 	u.world.episode.Run(u)
 }
 
-// AtDeath sets what the script's goroutine does last when its process has died: at once if it was not within the recipe,
-// else when the episode is over and the connection is closed.
+// AtDeath sets what the script's goroutine does last when its process has died: at once if it was not within the
+// recipe, else when the episode is over and the connection is closed.
 func (u *User) AtDeath(do func()) { u.atDeath = do }
 
 func (u *User) stopIfDead() {

@@ -112,8 +112,8 @@ func foundIn(t *testing.T, cfg sim.Config) sim.Found {
 	return r.Violations[0]
 }
 
-// Without a limit a counterexample is minimal; with one that is over, or once the campaign is interrupted, it says that it
-// may not be, and is still one that a replay shows.
+// Without a limit a counterexample is minimal; with one that is over, or once the campaign is interrupted, it says that
+// it may not be, and is still one that a replay shows.
 func TestBudgetOfMinimising(t *testing.T) {
 	whole, cut := foundIn(t, sim.Config{}), foundIn(t, sim.Config{ShrinkTime: 1})
 	if whole.Unfinished != "" || !strings.Contains(cut.Unfinished, "over") || len(cut.Trace) == 0 || cut.Steps <= whole.Steps {

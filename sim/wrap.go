@@ -18,8 +18,8 @@ type counterEnd struct {
 }
 
 // drawCounters draws which counters begin near their ends: the numbers of sequential children, see startCounter; the
-// versions of children, which go by twice as fast; or those numbers, and the versions of the data and of the ACLs of the
-// znodes that are there at first. (New ones have the version 0 on every server.)
+// versions of children, which go by twice as fast; or those numbers, and the versions of the data and of the ACLs of
+// the znodes that are there at first. (New ones have the version 0 on every server.)
 func (w *World) drawCounters() {
 	which, before := w.choose(3, labelCounters), int32(w.choose(4, labelFirstNumber))
 	w.firstNumber = math.MaxInt32 - before
@@ -31,8 +31,8 @@ func (w *World) drawCounters() {
 	}
 }
 
-// startCounters lets the sequence counters of the znodes that are there at first begin near their end: much may have been
-// created below them before.
+// startCounters lets the sequence counters of the znodes that are there at first begin near their end: much may have
+// been created below them before.
 func (w *World) startCounters() {
 	for _, path := range w.counters {
 		w.servers.SetSequence(path, w.firstNumber)
@@ -41,8 +41,8 @@ func (w *World) startCounters() {
 }
 
 // startCounter lets the sequence counter of a znode that was made during the episode begin near its end when the first
-// number is taken from it: a recipe that makes its directory once, and numbers what is below, comes there in the end. One
-// of which no number is asked is as new as it is.
+// number is taken from it: a recipe that makes its directory once, and numbers what is below, comes there in the end.
+// One of which no number is asked is as new as it is.
 func (w *World) startCounter(r *fakezk.Request) {
 	for i := range r.Ops {
 		w.startCounter(&r.Ops[i])

@@ -35,8 +35,8 @@ func interruptible[T any](c *commandContext, f func() (T, error)) (T, error) {
 // it is for one whose output nobody reads, for example.
 const endWithin = 1800 * time.Millisecond
 
-// endSoon ends the process with a status if the command is still under way so long after a signal. The command calls stop
-// when it has ended.
+// endSoon ends the process with a status if the command is still under way so long after a signal. The command calls
+// stop when it has ended.
 func (c *commandContext) endSoon(status func() int) (stop func()) {
 	ended := make(chan struct{})
 	context.AfterFunc(c, func() {

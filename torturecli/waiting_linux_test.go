@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// hangs is how long a command may take to end after a signal before it is taken to hang. It takes two seconds at most on a
-// machine at rest.
+// hangs is how long a command may take to end after a signal before it is taken to hang. It takes two seconds at most
+// on a machine at rest.
 const hangs = time.Minute
 
 // terminated sends SIGTERM to a command and returns its exit status.
@@ -31,7 +31,8 @@ func terminated(t *testing.T, cmd *exec.Cmd) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// A run that minimises shows how far it is, ends when it is told to, and says that the counterexample may not be minimal.
+// A run that minimises shows how far it is, ends when it is told to, and says that the counterexample may not be
+// minimal.
 func TestTerminatedWhileMinimising(t *testing.T) {
 	user, terminal := openPTY(t)
 	out := filepath.Join(t.TempDir(), "out")

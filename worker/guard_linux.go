@@ -52,8 +52,8 @@ func heldBack(group int) (sum time.Duration, stopped bool) {
 	return sum, stopped
 }
 
-// stateOf reads the state and the group in a process's stat, 0 if there is none: the first and the third field after the
-// name in brackets, which may have any character (proc_pid_stat(5)).
+// stateOf reads the state and the group in a process's stat, 0 if there is none: the first and the third field after
+// the name in brackets, which may have any character (proc_pid_stat(5)).
 func stateOf(stat []byte) (state string, group int) {
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) > 2 {

@@ -42,7 +42,8 @@ func ServeRecipe(ctx context.Context, in io.Reader, out io.Writer, recipe string
 	})
 }
 
-// hostOf serves a workload's recipe over a connection. A recipe that strays from the directory of its object is told of.
+// hostOf serves a workload's recipe over a connection. A recipe that strays from the directory of its object is told
+// of.
 func hostOf(w *workload.Workload, conn recipes.Conn, close func(), strays func(error)) (*Host, error) {
 	make := func(object string) any { return w.Make(confined.To(conn, path.Dir(object), strays), object) }
 	return NewHost(w.Name(), make, conn.SessionID, close)

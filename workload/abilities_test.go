@@ -16,7 +16,8 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// Our recipes of every kind, without each of the methods that are optional, and without all, are right under all faults.
+// Our recipes of every kind, without each of the methods that are optional, and without all, are right under all
+// faults.
 func TestRecipesThatCanDoLess(t *testing.T) {
 	for _, k := range kinds {
 		for _, e := range k.Recipes {

@@ -44,10 +44,10 @@
 //
 // # Orphans
 //
-// An ephemeral znode whose operation is over and whose session lives is an orphan if an operation waits behind it, or if
-// it is left at the end and is none that its client keeps. A client keeps znodes, such as a note that it lives, of a sort
-// of which no client ever asks for the removal of one of its own, and it has no more of them than one for each user, each
-// operation that failed and each fault. A sort is a directory, and a name but for numbers and identities.
+// An ephemeral znode whose operation is over and whose session lives is an orphan if an operation waits behind it, or
+// if it is left at the end and is none that its client keeps. A client keeps znodes, such as a note that it lives, of a
+// sort of which no client ever asks for the removal of one of its own, and it has no more of them than one for each
+// user, each operation that failed and each fault. A sort is a directory, and a name but for numbers and identities.
 //
 // # Unusable for ever
 //

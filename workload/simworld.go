@@ -87,9 +87,9 @@ func (w simWorld) Blocked(op *sim.Op, noun string) sim.Violation {
 	return w.blockedBy(op, own[len(own)-1], before[len(before)-1], found)
 }
 
-// heldElsewhere returns an ephemeral znode that a waiting operation watches, by itself or with its directory, but outside
-// of its queue, and the operation that made it, which is over and not a grant whose user waits for something else. What the one
-// waits for is not free then.
+// heldElsewhere returns an ephemeral znode that a waiting operation watches, by itself or with its directory, but
+// outside of its queue, and the operation that made it, which is over and not a grant whose user waits for something
+// else. What the one waits for is not free then.
 func (w simWorld) heldElsewhere(op *sim.Op, queue string) (path string, maker *sim.Op) {
 	path, maker, _ = w.abandoned(w.Ops(), "/", func(path string, by *sim.Op) bool {
 		user := func(o *sim.Op) bool { return clientID(o) == clientID(by) }

@@ -10,8 +10,8 @@ import (
 	"io"
 )
 
-// Each record of the files of [Config.Data] is a line of JSON, whose last field is the CRC-32C of the record without it.
-// Programs from before there were checksums read such a line, and theirs, without a checksum, is read here.
+// Each record of the files of [Config.Data] is a line of JSON, whose last field is the CRC-32C of the record without
+// it. Programs from before there were checksums read such a line, and theirs, without a checksum, is read here.
 const (
 	sumField  = `,"crc32c":"`
 	sumDigits = 8

@@ -12,7 +12,8 @@ import (
 	"github.com/zktorture/zktorture/internal/wholefile"
 )
 
-// A file that has no end is read up to the limit, and a pipe that nobody writes to is waited for until the context ends.
+// A file that has no end is read up to the limit, and a pipe that nobody writes to is waited for until the context
+// ends.
 func TestReadEnds(t *testing.T) {
 	if _, err := wholefile.Read(t.Context(), "/dev/zero", 1<<20); err == nil || !strings.Contains(err.Error(), "larger than 1 MB") {
 		t.Error(err)

@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 )
 
-// Read reads a file of at most so many bytes. Opening or reading a pipe cannot be cancelled: once the context ends, that
-// is left to end with the process.
+// Read reads a file of at most so many bytes. Opening or reading a pipe cannot be cancelled: once the context ends,
+// that is left to end with the process.
 func Read(ctx context.Context, name string, most int64) ([]byte, error) {
 	type read struct {
 		data []byte

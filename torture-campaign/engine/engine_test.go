@@ -275,8 +275,8 @@ func TestLostBody(t *testing.T) {
 	}
 }
 
-// What is no answer is told as one that cannot be read, by its subject, in bounded memory; so is what is too large. What
-// follows is read.
+// What is no answer is told as one that cannot be read, by its subject, in bounded memory; so is what is too large.
+// What follows is read.
 func TestUnreadable(t *testing.T) {
 	nc := dial(t, serve(t, t.TempDir()))
 	c := open(t, nc)
