@@ -119,9 +119,9 @@ func lineOf(t *testing.T, end string) string {
 // The pivotal step of some animals has a reason: an outdated decision, a lost reply, the end of a session.
 func TestWhyThePivotDecides(t *testing.T) {
 	for id, want := range map[string]string{
-		"W1":  " decides by what it read at step ",
-		"L1":  "the servers have carried out create ",
-		"W7":  " has ended at the servers, and with it ",
+		"W1": " decides by what it read at step ",
+		"L1": "the servers have carried out create ",
+		"W7": " has ended at the servers, and with it ",
 	} {
 		a, c := caught(t, id)
 		if s := told(t, a, c); s.Pivot == nil || !strings.Contains(s.Pivot.Why, want) {
