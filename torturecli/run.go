@@ -33,6 +33,7 @@ type runCmd struct {
 	Strategy    string        `help:"How episodes are drawn: see torture list. Default: mix; on real servers random." names:"strategies"`
 	Near        []string      `help:"With --strategy near: counterexamples of this kind; each episode begins like one of them." placeholder:"FILE,…" needs:"strategy=near"`
 	AtMost      int           `help:"With --strategy exhaustive: the greatest number of faults in an execution, 0 to 6." default:"1" range:"0..6" needs:"strategy=exhaustive"`
+	Users       int           `help:"With --strategy exhaustive: the greatest number of users of a client, 1 or 2. With other strategies one client in four has two." default:"1" range:"1..2" needs:"strategy=exhaustive"`
 	Plain       bool          `help:"With --strategy exhaustive: search only the simplest plan, in which each user plays one part." needs:"strategy=exhaustive"`
 	Checkpoint  string        `help:"With --strategy exhaustive: save the search to this file every ten seconds, and continue from the file if it exists." placeholder:"FILE" needs:"strategy=exhaustive"`
 	Certificate string        `help:"With --strategy exhaustive: if the search is complete and nothing broke, write a certificate, which torture certify checks." placeholder:"FILE" needs:"strategy=exhaustive"`
@@ -245,7 +246,7 @@ func (r *runCmd) config() sim.Config {
 		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Once: r.Once, NoShrink: r.NoShrink,
 		ShrinkTime: r.ShrinkTime,
 		Coverage:   r.Strategy != sim.Exhaustive, // which says itself how much it has seen
-		AtMost:     r.AtMost, Plain: r.Plain, Checkpoint: r.Checkpoint, Near: r.known,
+		AtMost:     r.AtMost, Users: r.Users, Plain: r.Plain, Checkpoint: r.Checkpoint, Near: r.known,
 	}
 }
 
