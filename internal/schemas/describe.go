@@ -82,6 +82,8 @@ var meanings = map[string]string{
 	"format":         "the format and its version",
 	"found":          "how many were found",
 	"go":             "the version of Go",
+	"grants":         "on real servers: the number of grants",
+	"grants_judged":  "of how many of them the sessions were known",
 	"hash":           "a hash of every step of the run, in hexadecimal; equal runs have equal hashes",
 	"history":        "what the clients called, and what they were answered; its form depends on the kind",
 	"id":             "the identity of the failure: equal for what is likely the same mistake",
