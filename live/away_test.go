@@ -132,9 +132,10 @@ func onSite(t *testing.T, w *workload.Workload, cfg Config,
 			happens(ctx, s, interrupt)
 		})
 		out.Result, out.err = Run(ctx, w, cfg)
-		out.took = time.Since(happened)
+		ended := time.Now()
 		interrupt()
 		all.Wait()
+		out.took = ended.Sub(happened)
 		time.Sleep(time.Minute) // what was given up ends
 	})
 	return out

@@ -16,7 +16,8 @@ func (w *World) outlived() bool {
 		slices.ContainsFunc(w.doors, func(d *door) bool { return d.unknown.Load() })
 }
 
-// leftMax is how many episodes of a campaign may leave goroutines behind, each with the buffers of its connections.
+// leftMax is how many episodes of a campaign over the wire may leave goroutines behind, each with the buffers of its
+// connections. In process a few goroutines of a process that has died take little; see [leftTooMuch].
 const leftMax = 100
 
 // tooManyLeft says why a campaign cannot go on.
@@ -27,6 +28,9 @@ func tooManyLeft(where string) string {
 
 // leftPlaces names the functions at which goroutines stand that have been left behind in a bubble.
 func leftPlaces(bubble int) string {
+	if bubble == 0 { // nobody wanted to know its number
+		return "a process that has died"
+	}
 	var places []string
 	for _, stack := range allStacks(everyStackBytesMax) {
 		if bubbleOf(stack) != bubble || ofSimulator(stack) {

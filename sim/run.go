@@ -424,13 +424,13 @@ func (c *campaign) tell(found []PartEpisode) {
 	}
 }
 
-// bound notes after which episode none need be run. There cannot be many that leave goroutines behind.
+// bound notes after which episode none need be run. Over the wire there cannot be many that leave goroutines behind.
 func (c *campaign) bound() {
 	p := &c.part
 	switch {
 	case p.Frozen != "" || p.Ended != "":
 		c.last.Store(-1)
-	case p.Left >= leftMax:
+	case p.Wire && p.Left >= leftMax:
 		p.Ended = tooManyLeft(p.LeftAt)
 		c.last.Store(-1)
 	case c.cfg.Until != "" && len(p.Found) > 0:
