@@ -88,6 +88,9 @@ func TestRealServers(t *testing.T) {
 		if diff := cmp.Diff(drawn, recorded); diff != "" || err != nil {
 			t.Errorf("other faults were drawn before than in the run: %v\n%s", err, diff)
 		}
+		if _, err := admin.Conn.Sync("/live"); err != nil && !errors.Is(err, zk.ErrNoNode) { // its server may be behind
+			t.Error(err)
+		}
 		if ok, _, err := admin.Conn.Exists("/live/" + kind); ok || err != nil {
 			t.Errorf("the root path is still there: %v", err)
 		}
@@ -206,6 +209,7 @@ func TestRootRefused(t *testing.T) {
 			t.Errorf("root %s: %v", root, err)
 		}
 	}
+	admin.Conn.Sync("/precious") // its server may be behind
 	if ok, _, _ := admin.Conn.Exists("/precious/child"); !ok {
 		t.Error("what was there is gone")
 	}
