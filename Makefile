@@ -2,9 +2,13 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test gate needs compiled race-all packages modules pages short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak thorough checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check snapshot exact-race site-check node site
+.PHONY: help run test gate needs compiled race-all packages modules pages short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak thorough checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check tidy versions snapshot exact-race site-check node site
 
+# The root module is built as its users get it. The modules within it need it and each other: IN builds these by go.work.
+export GOWORK := off
 GO   ?= go
+IN   := GOWORK= $(GO) -C
+RESULTS := GOWORK= $(GO) run ./results/generate
 SEED ?= 1
 SEEDS ?= 100000
 ZOO_SEEDS ?= 2000
@@ -13,12 +17,9 @@ FUZZTIME ?= 10m
 HOURS ?= 1
 AGAIN ?= 0.25
 KILLS ?= 10
-BUGS := W1 W2 W3 W5 W7 W8 DQ1 DQ2 DQ5 DQ6 DQ7
 
 help: ## list the targets
 	@grep -hE '^[a-zA-Z%-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
-	@echo "  bug-ID         hunt one published bug, succeed when it is found; ID is one of"
-	@echo "                 $(BUGS)"
 
 run: ## torture the lock in simulation (the main job; needs Go alone)
 	$(GO) run -v ./cmd/torture run lock # -v names packages while they are built, the first time for up to a minute
@@ -31,35 +32,37 @@ run: ## torture the lock in simulation (the main job; needs Go alone)
 # MODULES are within this one, and have dependencies that it must not have.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 PACKAGES   := $(shell echo $$(($(PROCESSORS) + 2)))
-MODULES  := zoo/foreign torture-campaign torture-explain deploy internal/schemas
-LONG     := ./torturecli ./sim ./ensemble ./workload ./fakezk/conformance ./internal/suites ./worker ./story ./zoo ./live ./fakezk/server \
-            ./campaign ./results/generate ./ensemble/proxy/chaosproxy ./linearizability ./zoo/resolved ./storyindex ./zkclient ./ensemble/stepper
+MODULES  := results zoo/foreign campaign/torture-campaign campaign/deploy docs internal/browsertest
+LONG     := ./internal/cli ./sim ./sim/internal/shrink ./live/ensemble ./workload ./fakezk/conformance ./fakezk/conformance/suites ./live/worker ./story ./zoo ./live ./fakezk/server \
+            ./campaign ./live/ensemble/proxy/chaosproxy ./linearizability ./recipes/zkclient ./live/ensemble/stepper
 ATATIME  := $(MAKE) --no-print-directory -j
 
 test: export GOGC := 400
-test: ## all tests of this module, and what they need: real servers, a browser, other clients
+test: ## all tests of this module, and what they need: real servers, other clients
 	@$(ATATIME) 2 needs compiled
 	@$(MAKE) --no-print-directory packages
 
 gate: export GOGC := 400
 gate: test ## everything that must pass: also the other modules, the site, linters, -race, exact mode (.ci/run runs it)
+	@$(MAKE) --no-print-directory browser
 	@$(ATATIME) 3 modules race pages lint exact
 
 needs: # one after the other, as they wait for the same locks
-	@set -e; for each in zookeeper browser clients; do $(MAKE) --no-print-directory $$each; done
+	@set -e; for each in zookeeper clients; do $(MAKE) --no-print-directory $$each; done
 
 compiled: # all packages and their tests, for which there is time while the network is waited for
 	$(GO) list -deps -test -export ./... >/dev/null
 
 packages: ## the tests of this module, but for those of race and exact, and of pages
-	GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(LONG) $$($(GO) list ./... | grep -v /internal/site)
+	GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(LONG) ./...
 
 modules: ## the tests of the modules within this one
-	@set -ex; for module in $(MODULES); do GOMAXPROCS=1 $(GO) -C $$module test -vet=off -timeout 60m -p 1 ./...; done
+	@set -ex; for module in $(MODULES); do \
+	GOMAXPROCS=1 $(IN) $$module test -vet=off -timeout 60m -p 1 $$($(IN) $$module list ./... | grep -v /generate/site); done
 
 pages: site ## the tests of the documentation site, and of pages that run commands of other modules
-	GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m ./internal/site
-	ZKTORTURE_DOCS=all GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m -run 'TestDocs/docs/campaign.md' ./torturecli
+	GOMAXPROCS=1 $(IN) docs test -vet=off -timeout 60m ./generate/site
+	ZKTORTURE_DOCS=all GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m -run 'TestDocs/docs/campaign.md' ./internal/cli
 
 short: ## the quick tests only, without real servers
 	$(GO) test -short ./...
@@ -67,33 +70,41 @@ short: ## the quick tests only, without real servers
 lint: licences ## gofmt, go vet, staticcheck and licences
 	@files="$$(gofmt -l .)"; if [ -n "$$files" ]; then echo "gofmt -w is needed for: $$files"; exit 1; fi
 	$(GO) vet ./...
-	$(GO) -C tools vet ./...
-	$(GO) tool -modfile=tools/go.mod staticcheck ./...
-	@set -ex; for module in $(MODULES); do $(GO) -C $$module vet ./...; \
-	$(GO) -C $$module tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./...; done
+	$(GO) -C internal/tools vet ./...
+	$(GO) tool -modfile=internal/tools/go.mod staticcheck ./...
+	@set -ex; staticcheck="$$($(GO) tool -modfile=internal/tools/go.mod -n staticcheck)"; for module in $(MODULES); do \
+	$(IN) $$module vet ./...; (cd $$module && GOWORK= "$$staticcheck" ./...); done
 
 TARGETS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 cross: ## build the commands, and vet all packages and tests, for every system and processor of a release
 	@set -e; export CGO_ENABLED=0; for target in $(TARGETS); do export GOOS=$${target%/*} GOARCH=$${target#*/}; \
-	echo "cross: $$target"; $(GO) build -o /dev/null ./cmd/torture; $(GO) -C torture-campaign build -o /dev/null .; \
-	for module in . $(MODULES); do $(GO) -C $$module vet ./...; done; done
+	echo "cross: $$target"; $(GO) build -o /dev/null ./cmd/torture; $(IN) campaign/torture-campaign build -o /dev/null .; \
+	$(GO) vet ./...; for module in $(MODULES); do $(IN) $$module vet ./...; done; done
 
 # The packages that the simulator is made of. Their recorded hashes are the same on all processors.
-SIMULATOR := ./sim ./fakezk ./linearizability ./recipes ./workload
+SIMULATOR := ./sim/... ./fakezk ./fakezk/goclient ./linearizability ./recipes ./workload
 
 cross-386: ## vet all packages for 32 bits, and run the quick tests of the simulator there (Linux on amd64)
 	GOARCH=386 $(GO) vet ./...
 	GOARCH=386 GOMAXPROCS=1 $(GO) test -vet=off -short -timeout 60m -p $(PROCESSORS) $(SIMULATOR)
 
+MODULE   := github.com/zktorture/zktorture
+HERE     := -replace=$(MODULE)=$(CURDIR) $(foreach module,$(MODULES),-replace=$(MODULE)/$(module)=$(CURDIR)/$(module))
+NOT_HERE := -dropreplace=$(MODULE) $(foreach module,$(MODULES),-dropreplace=$(MODULE)/$(module))
+
+tidy: ## go mod tidy for all modules; those within the root are told where the others are
+	@set -ex; $(GO) mod tidy; $(GO) -C internal/tools mod tidy; for module in $(MODULES); do \
+	$(GO) -C $$module mod edit $(HERE); $(GO) -C $$module mod tidy; $(GO) -C $$module mod edit $(NOT_HERE); done
+
 licences: ## check that all modules that are used have licences that are allowed
-	$(GO) -C tools run ./licences $(foreach module,. $(MODULES),../$(module))
+	$(GO) -C internal/tools run ./licences $(foreach module,. $(MODULES),../../$(module))
 
 VULNDB ?= https://vuln.go.dev
 
 vuln: ## look for known vulnerabilities in what the commands are made of (VULNDB: the database, https://vuln.go.dev)
-	@for module in . torture-campaign; do \
-	$(GO) -C $$module tool -modfile=$(CURDIR)/tools/go.mod govulncheck -db $(VULNDB) ./... && continue; status=$$?; \
+	@vulncheck="$$($(GO) tool -modfile=internal/tools/go.mod -n govulncheck)"; for module in . campaign/torture-campaign; do \
+	(cd $$module && GOWORK= "$$vulncheck" -db $(VULNDB) ./...) && continue; status=$$?; \
 	test $$status = 3 || echo "vuln: nothing was checked, because govulncheck failed. It needs $(VULNDB): run it where that" \
 	"can be reached, or name a copy: make vuln VULNDB=file:///path/to/vulndb"; exit $$status; done
 
@@ -101,13 +112,14 @@ GORELEASER := $(GO) run github.com/goreleaser/goreleaser/v2@v2.13.3
 SYFT       := github.com/anchore/syft/cmd/syft@v1.38.0
 VERSION    ?= Unreleased
 
-release-files: ## what archives of a release have beside programs: licences, completion and man pages, in out/
-	rm -rf out/release out/release-files out/completion out/man
-	mkdir -p out/release out/completion out/man
-	$(GO) -C tools run ./licences -notices ../out/release/THIRD_PARTY_NOTICES ../cmd/torture ../torture-campaign
-	$(GO) build -o out/release-files/ ./cmd/torture && $(GO) -C torture-campaign build -o ../out/release-files/ .
-	@set -ex; for program in torture torture-campaign; do out/release-files/$$program man --out out/man; \
-	for shell in bash zsh fish; do out/release-files/$$program completion $$shell > out/completion/$$program.$$shell; done; done
+release-files: ## what archives of a release have beside programs: licences, in out/
+	rm -rf out/release
+	mkdir -p out/release
+	$(GO) -C internal/tools run ./licences -notices ../../out/release/THIRD_PARTY_NOTICES ../../cmd/torture ../../campaign/torture-campaign
+
+versions: ## have the modules require each other in the VERSION that is to be released, such as v1.2.3
+	sed -i.old 's|\($(MODULE)[^ ]*\) v[^ ]*|\1 $(VERSION)|' go.work $(MODULES:%=%/go.mod)
+	rm go.work.old $(MODULES:%=%/go.mod.old)
 
 release-notes: ## the section of VERSION (default Unreleased) in CHANGELOG.md: out/release-notes.md
 	@mkdir -p out; awk -v version="[$(VERSION:v%=%)]" '/^## /{on = $$2 == version; next} /^\[.*\]: /{on = 0} on' CHANGELOG.md > out/release-notes.md; \
@@ -124,7 +136,7 @@ release: ## publish the release of the tag that is checked out, as a draft (what
 	PATH="$(CURDIR)/out/bin:$$PATH" $(GORELEASER) release --clean --release-notes out/release-notes.md
 
 # Packages in which things happen at the same time; make race-all has the others, too.
-RACE ?= ./ensemble ./ensemble/proxy ./ensemble/relay ./fakezk ./fakezk/server ./live ./recipes ./worker ./zkclient
+RACE ?= ./live/ensemble ./live/ensemble/proxy ./live/ensemble/relay ./fakezk ./fakezk/goclient ./fakezk/server ./live ./recipes ./live/worker ./recipes/zkclient
 # Of the simulator, whose worlds run one goroutine at a time, those tests in which several run.
 RACE_SIM ?= AtOnce|ResultDoesNotDependOnWorkers|LossesOverWire
 
@@ -135,14 +147,14 @@ race: ## the quick tests of concurrent packages with the race detector (needs a 
 
 race-all: ## the quick tests of all packages, and of campaigns, with the race detector (long)
 	$(GO) test -vet=off -race -short -timeout 120m -p 1 ./...
-	$(GO) -C torture-campaign test -vet=off -race -short -timeout 60m -p 1 ./...
+	$(IN) campaign/torture-campaign test -vet=off -race -short -timeout 60m -p 1 ./...
 
-validate: ## the manifests of deploy/: rendered as kubectl does, and held against Kubernetes's own schemas
-	$(GO) -C deploy test -count=1 -run 'Manifests|Pods|Image' -v ./...
+validate: ## the manifests of campaign/deploy/: rendered as kubectl does, and held against Kubernetes's own schemas
+	$(IN) campaign/deploy test -count=1 -run 'Manifests|Pods|Image' -v ./...
 
 zookeeper: ## make sure that real servers can be started: fetch ZooKeeper, install Java if root on Debian
 	@if [ -z "$$JAVA_HOME" ] && ! command -v java >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -q; fi
-	$(GO) run ./ensemble/cmd/zkfetch -install-jre
+	$(GO) run ./live/ensemble/cmd/zkfetch -install-jre
 
 browser: ## make sure that pages can be tested: install Chromium if root on Debian (else those tests are skipped)
 	@for b in chromium chromium-browser google-chrome "$$CHROMIUM"; do command -v "$$b" >/dev/null 2>&1 && exit 0; done; \
@@ -164,13 +176,13 @@ $(MODULES_OF_SITE): docs/package-lock.json | node
 	@if command -v npm >/dev/null; then $(NPM) ci --ignore-scripts --no-audit --no-fund || ! $(NPM) ping; fi
 
 site: $(MODULES_OF_SITE) ## build the documentation site: out/site, which opens from a file system (needs Node.js, or says that it is skipped)
-	@rm -rf out/site; if [ -e $(MODULES_OF_SITE) ]; then set -ex; $(GO) run ./internal/site out/site/stories; $(NPM) run build; \
+	@rm -rf out/site; if [ -e $(MODULES_OF_SITE) ]; then set -ex; GOWORK= $(GO) run ./docs/generate/site out/site/stories; $(NPM) run build; \
 	else echo "site: skipped, because its modules from the npm registry are not here"; fi
 
 CLIENTS := libcurator-recipes-java libcommons-cli-java zookeeper-bin default-jdk-headless \
 	python3-kazoo python3-pytest python3-mock python3-objgraph python3-gevent python3-eventlet
 
-clients: ## make sure that the client programs of internal/suites can be run: install them if root on Debian (else those tests are skipped)
+clients: ## make sure that the client programs of fakezk/conformance/suites can be run: install them if root on Debian (else those tests are skipped)
 	@if dpkg -s $(CLIENTS) >/dev/null 2>&1; then :; \
 	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	apt-get update -q && apt-get install -y -q --no-install-recommends $(CLIENTS) || echo "clients: $(CLIENTS) could not all be installed; tests of what is missing are skipped"; \
@@ -185,11 +197,11 @@ foreign: ## make sure that kazoo's and Curator's recipes can be run: install the
 	else apt-get update -q && apt-get install -y -q --no-install-recommends $(FOREIGN); fi
 
 agree: ## compare the judge with exhaustive search on N small histories of each model (default 1000000) from SEED, and with porcupine on N of all
-	ZKTORTURE_AGREE=$(N) ZKTORTURE_AGREE_SEED=$(SEED) $(GO) test -count=1 -timeout 240m -run TheJudgeAgrees -v ./internal/exhaustive
+	ZKTORTURE_AGREE=$(N) ZKTORTURE_AGREE_SEED=$(SEED) $(GO) test -count=1 -timeout 240m -run TheJudgeAgrees -v ./linearizability/exhaustive
 	ZKTORTURE_AGREE=$(N) $(GO) test -count=1 -timeout 120m -run 'TestAgree|TestNever' -v ./linearizability
 
 wire: zookeeper ## send the fake and a real server the same N requests (default 1000000) of SEED, and compare the answers: results/wire.md
-	ZKTORTURE_WIRE=$(N) ZKTORTURE_WIRE_SEED=$(SEED) $(GO) run ./results/generate wire
+	ZKTORTURE_WIRE=$(or $(N),1000000) ZKTORTURE_WIRE_SEED=$(SEED) $(GO) test -count=1 -timeout 240m -run '^TestWire$$' -v ./fakezk/conformance
 
 determinism: ## run SEEDS seeds (default 100000) of all kinds, and ZOO_SEEDS (default 2000) of each recipe of the zoo, three times and compare them one by one
 	ZKTORTURE_SEEDS=$(SEEDS) ZKTORTURE_ZOO_SEEDS=$(ZOO_SEEDS) $(GO) test -count=1 -timeout 120m -run Determinism -v ./sim
@@ -197,11 +209,11 @@ determinism: ## run SEEDS seeds (default 100000) of all kinds, and ZOO_SEEDS (de
 EXACT ?= 40
 
 exact: ## exact mode: its tests, programs built in it, and EXACT seeds (default 40) compared between processes
-	ZKTORTURE_EXACT=$(EXACT) $(GO) run ./cmd/torture test -count=1 -timeout 120m -run 'Exact|Recorded|Edits' -v ./internal/exact ./sim ./zoo
-	ZKTORTURE_EXACT=$(EXACT) $(GO) test -count=1 -vet=off -timeout 60m -run 'Exact|TortureTest' ./torturecli
+	ZKTORTURE_EXACT=$(EXACT) $(GO) run ./cmd/torture test -count=1 -timeout 120m -run 'Exact|Recorded|Edits' -v ./internal/cli/exact ./sim ./zoo
+	ZKTORTURE_EXACT=$(EXACT) $(GO) test -count=1 -vet=off -timeout 60m -run 'Exact|TortureTest' ./internal/cli
 
 exact-race: ## exact mode in campaigns, and with the race detector: EXACT seeds compared between processes (it builds Go's library twice)
-	ZKTORTURE_EXACT=$(EXACT) $(GO) -C torture-campaign test -count=1 -vet=off -timeout 60m -run Exact ./runner
+	ZKTORTURE_EXACT=$(EXACT) $(IN) campaign/torture-campaign test -count=1 -vet=off -timeout 60m -run Exact ./runner
 	@if command -v "$$($(GO) env CC)" >/dev/null; then \
 	ZKTORTURE_EXACT=$$(($(EXACT) < 500 ? $(EXACT) : 500)) $(GO) run ./cmd/torture test -race -vet=off -count=1 -timeout 120m -run 'ExactAcrossProcesses' -v ./sim; \
 	else echo "exact: without -race, which needs a C compiler"; fi
@@ -213,76 +225,86 @@ zoo-%: ## hunt one animal, such as zoo-DQ6; succeeds when the bug is found and i
 	$(GO) run ./cmd/torture zoo $* --seed $(SEED)
 
 search: ## hunt the zoo by the strategy mix, and hard animals by random, with ten fresh seeds: results/search.md (goes on where it was; minutes)
-	$(GO) run ./results/generate search
+	$(RESULTS) search
 
 million: ## a million episodes of every recipe, or of KIND=lock: results/million.md (minutes each)
-	$(GO) run ./results/generate million $(KIND)
+	$(RESULTS) million $(KIND)
 
 suites: zookeeper clients ## torture's servers beside real ones: Curator, zkCli, the C client, go-zookeeper's and kazoo's own tests (five minutes)
 	@dpkg -s $(CLIENTS) >/dev/null 2>&1 || { echo "suites: not all of $(CLIENTS) are here"; exit 2; }
-	ZKTORTURE_SUITES=all $(GO) test -count=1 -timeout 60m -parallel 2 -v ./internal/suites
+	ZKTORTURE_SUITES=all $(GO) test -count=1 -timeout 60m -parallel 2 -v ./fakezk/conformance/suites
 
 campaign: ## all recipes of ours and the zoo for HOURS hours (default 1), and AGAIN hours (0.25) with what that has found: results/campaign/
 	rm -rf out/campaign results/campaign/night-* && mkdir -p out/campaign
-	$(GO) -C torture-campaign build -o ../out/campaign/ .
+	$(IN) campaign/torture-campaign build -o ../../out/campaign/ .
 	@set -e; cd out/campaign; to=../../results/campaign; for night in night-1,$(HOURS) night-2,$(AGAIN); do \
 	hours=$${night#*,}; night=$${night%,*}; echo "torture-campaign start $$night.json --dir $$night"; \
 	sed "s/\"duration\": \"[^\"]*\"/\"duration\": \"$${hours}h\"/" $$to/plan.json > $$night.json; \
-	./torture-campaign start $$night.json --dir $$night --failures failures > $$night.txt && status=0 || status=$$?; \
+	./campaign/torture-campaign start $$night.json --dir $$night --failures failures > $$night.txt && status=0 || status=$$?; \
 	cat $$night.txt; \
-	./torture-campaign report $$night --html $$to/$$night --stories 20 --junit $$to/$$night/junit.xml --markdown $$to/$$night/report.md || test $$? -eq $$status; \
+	./campaign/torture-campaign report $$night --html $$to/$$night --stories 20 --junit $$to/$$night/junit.xml --markdown $$to/$$night/report.md || test $$? -eq $$status; \
 	sed 's|$(CURDIR)/||g' $$night.txt > $$to/$$night/said.txt; test $$status -ne 2; done
 
 chaos: ## a campaign whose processes are killed KILLS times (default 10), at moments drawn from SEED, reports what one machine does
-	ZKTORTURE_CHAOS=$(KILLS) ZKTORTURE_CHAOS_SEED=$(SEED) $(GO) -C torture-campaign test -count=1 -timeout 60m -run Chaos -v .
+	ZKTORTURE_CHAOS=$(KILLS) ZKTORTURE_CHAOS_SEED=$(SEED) $(IN) campaign/torture-campaign test -count=1 -timeout 60m -run Chaos -v .
 
 soak: ## torture four of our recipes on three real servers, ten minutes each: results/soak.md
-	$(GO) run ./results/generate soak
+	@set -e; for kind in lock queue election counter; do \
+	$(GO) run ./cmd/torture run $$kind --backend ensemble --nodes 3 --duration 10m --seed $(SEED); done
 
 results-foreign: foreign zookeeper ## torture kazoo's and Curator's recipes: results/foreign.md (half an hour)
-	$(GO) run ./results/generate foreign
+	$(RESULTS) foreign
 
 results-served: foreign zookeeper ## torture the same on torture serve, and confirm what is found: results/served.md (half an hour)
-	$(GO) run ./results/generate served
+	$(RESULTS) served
 
 results-foreigngo: zookeeper ## torture the recipes of other Go projects, in simulation and on real servers: results/foreigngo.md (half an hour)
-	$(GO) run ./results/generate foreigngo
+	$(RESULTS) foreigngo
 
 kills: ## kill a run on real servers fifty times, and see that nothing is left: results/kills.md (minutes)
-	$(GO) run ./results/generate kills
+	ZKTORTURE_KILLS=50 $(GO) test -count=1 -timeout 60m -run '^TestKilledRun$$' -v ./internal/cli
 
 thorough: ## the tests of which make test takes a few animals, seeds or episodes, with all of them (three quarters of an hour)
-	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 120m ./story ./sim ./zoo/... ./workload ./results/generate ./fakezk/conformance
-	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 60m -run RunToldToEnd ./torturecli
+	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 120m ./story ./sim/... ./zoo/... ./workload ./fakezk/conformance
+	ZKTORTURE_THOROUGH=all $(IN) results test -count=1 -timeout 120m ./...
+	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 60m -run RunToldToEnd ./internal/cli
 
 checks: ## sim.Check on 42 broken recipes with 20 seeds each: every test ends with a story (a quarter of an hour)
 	ZKTORTURE_CHECKS=all $(GO) test -count=1 -timeout 120m -run CheckEndsWithAStory -v ./sim
 
 mutants: ## break our own recipes in every place and see the tests notice: results/mutants.md (an hour)
-	$(GO) run ./results/generate mutants
+	$(RESULTS) mutants
 
 fuzz: ## look for bytes that the protocol's reader, the servers or the proxy cannot bear, FUZZTIME (default 10m) each
-	@set -e; for package in ./wire ./fakezk/server ./ensemble/proxy ./ensemble/proxy/chaosproxy; do \
+	@set -e; for package in ./fakezk/wire ./fakezk/server ./live/ensemble/proxy ./live/ensemble/proxy/chaosproxy; do \
 	for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
 	echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $$package; done; done
 
 bench: ## the benchmarks, on one core
 	$(GO) test -run '^$$' -bench . -benchmem -cpu 1 ./...
 
-results: ## measure bugs, speed, ensemble, zoo and others in results/ anew (half an hour; needs Java)
-	$(GO) run ./results/generate all
+monitors: ## the monitors of histories alone, and porcupine beside them: results/monitors.md (minutes)
+	$(GO) test -run '^$$' -bench 'QueueMillion|BenchmarkLock$$/monitor/1000000|BenchmarkPermits' -cpu 1 ./linearizability
+	$(GO) test -run '^$$' -bench 'BenchmarkMonitorQueue$$|BenchmarkLockByPorcupine' -benchtime 1x -cpu 1 ./linearizability
 
-bug-%:
-	$(GO) run ./results/generate bug $*
+speed: zookeeper ## episodes a second on one core, and torture's servers beside Apache's: results/speed.md (minutes)
+	@set -e; for recipe in lock queue queue:ours/receipts; do for seed in 1 2 3 4 5; do \
+	echo "$$recipe, seed $$seed:"; GOWORK= $(GO) run ./results/pace $$recipe 10000 $$seed; done; done
+	$(GO) test -vet=off -timeout 30m -run '^$$' -bench '^Benchmark(BesideApache|Start|Sessions|Znodes)$$' -count 5 ./fakezk/server
+
+results: ## measure the zoo and the judge anew: results/zoo.md, results/judging.md, results/judge.md (an hour)
+	$(RESULTS) zoo
+	$(RESULTS) judging
+	$(RESULTS) judge
 
 docs: ## paste the output of every marked command into README.md and docs/*.md anew, and write docs/reference
-	ZKTORTURE_DOCS=all $(GO) test ./torturecli -run 'TestDocs|TestReference$$' -update
-	$(GO) -C torture-campaign test . -run 'TestReference$$' -update
-	$(GO) -C internal/schemas test . -run 'TestReference$$' -update
+	ZKTORTURE_DOCS=all $(GO) test ./internal/cli -run 'TestDocs|TestReference$$' -update
+	$(IN) campaign/torture-campaign test . -run 'TestReference$$' -update
+	$(IN) docs test ./generate/schemas -run 'TestReference$$' -update
 
 site-check: site ## every page of the site in a browser, by axe-core; make pages takes every eighth
-	ZKTORTURE_PAGES=all $(GO) test -count=1 -timeout 60m ./internal/site
+	ZKTORTURE_PAGES=all $(IN) docs test -count=1 -timeout 60m ./generate/site
 
 clean: ## remove what runs leave in the checkout
 	rm -rf counterexamples out torture docs/node_modules docs/.vitepress/cache
-	find . -path '*/testdata/rapid' -prune -exec rm -rf {} +
+	find . '(' -path '*/testdata/rapid' -o -path '*/testdata/zktorture' ')' -prune -exec rm -rf {} +

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/documents"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/zoo"
 )
 
@@ -41,7 +41,7 @@ func page(t *testing.T, name string) string {
 // pages are the documents by their names.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
-	names, err := documents.List(".")
+	names, err := testkit.Documents(".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestTargetsAreThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands, err := documents.Commands(".", "make")
+	commands, err := testkit.Commands(".", "make")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ func packaging(t *testing.T) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	for _, pattern := range []string{
-		".github/*.md", ".github/*/*.yml", ".goreleaser.yaml", "*.md", "docs/*.md", "Makefile", "deploy/Containerfile*",
+		".github/*.md", ".github/*/*.yml", ".goreleaser.yaml", "*.md", "docs/*.md", "Makefile", "campaign/deploy/Containerfile*",
 	} {
 		names, err := filepath.Glob(pattern)
 		if err != nil || len(names) == 0 {
@@ -62,7 +62,7 @@ func TestImagesArePinned(t *testing.T) {
 	from := regexp.MustCompile(`(?m)^FROM +(\S+)`)
 	pinned := regexp.MustCompile(`^docker\.io/library/golang:1\.\d+\.\d+@sha256:[0-9a-f]{64}$`)
 	for name, content := range packaging(t) {
-		if !strings.HasPrefix(name, "deploy/Containerfile") {
+		if !strings.HasPrefix(name, "campaign/deploy/Containerfile") {
 			continue
 		}
 		for _, image := range from.FindAllStringSubmatch(content, -1) {
@@ -139,7 +139,7 @@ func TestImagesAreAlike(t *testing.T) {
 		}
 		return lines
 	}
-	campaign, release := last("deploy/Containerfile"), last("deploy/Containerfile.release")
+	campaign, release := last("campaign/deploy/Containerfile"), last("campaign/deploy/Containerfile.release")
 	if !slices.Equal(campaign, release) || len(campaign) == 0 {
 		t.Errorf("Containerfile has %q, and Containerfile.release %q", campaign, release)
 	}

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // Identify gives what is likely the same mistake the same name, whichever recipe makes it: the property with a digest
@@ -22,15 +23,15 @@ import (
 // not.
 //
 // The documentation of package failures has how this was found, and how often it fails.
-func Identify(v sim.Violation, trace []sim.Step) (id string, shape []string) {
+func Identify(v sim.Violation, trace []world.Step) (id string, shape []string) {
 	shape = shapeOf(v, trace)
 	sum := sha256.Sum256([]byte(strings.Join(shape, "\n")))
 	return fmt.Sprintf("%s-%x", v.Property, sum[:4]), shape
 }
 
-func shapeOf(v sim.Violation, trace []sim.Step) []string {
+func shapeOf(v sim.Violation, trace []world.Step) []string {
 	r := shapeReader{
-		ops: map[int64]bool{}, clients: map[int]bool{}, due: map[int][]sim.Step{}, users: map[[2]int]bool{},
+		ops: map[int64]bool{}, clients: map[int]bool{}, due: map[int][]world.Step{}, users: map[[2]int]bool{},
 		effects: map[string]bool{},
 	}
 	for _, op := range v.Ops {
@@ -44,41 +45,41 @@ func shapeOf(v sim.Violation, trace []sim.Step) []string {
 
 // shapeReader reads the lines of a trace.
 type shapeReader struct {
-	ops     map[int64]bool     // of the verdict
-	clients map[int]bool       // whose they are
-	due     map[int][]sim.Step // by client: requests that have arrived and are not answered, oldest first
-	users   map[[2]int]bool    // that have called something
-	effects map[string]bool    // of faults
-	answer  string             // the last one
+	ops     map[int64]bool       // of the verdict
+	clients map[int]bool         // whose they are
+	due     map[int][]world.Step // by client: requests that have arrived and are not answered, oldest first
+	users   map[[2]int]bool      // that have called something
+	effects map[string]bool      // of faults
+	answer  string               // the last one
 }
 
-func (r *shapeReader) line(s sim.Step) {
+func (r *shapeReader) line(s world.Step) {
 	switch due := r.due[s.Client]; s.Kind {
-	case sim.KindCall:
+	case world.KindCall:
 		r.users[[2]int{s.Client, s.User}] = true
-	case sim.KindRequest:
+	case world.KindRequest:
 		r.due[s.Client] = append(due, s)
-	case sim.KindExchange:
+	case world.KindExchange:
 		r.answered(s, s.Err)
-	case sim.KindReply:
+	case world.KindReply:
 		if len(due) > 0 {
 			r.due[s.Client] = due[1:]
 			r.answered(due[0], s.Err)
 		}
-	case sim.KindClosed, sim.KindConnect:
+	case world.KindClosed, world.KindConnect:
 		r.lose(s.Client)
-	case sim.KindFault:
+	case world.KindFault:
 		r.fault(s)
 	}
 }
 
 // answered notes the answer to a request of the verdict; of a verdict without operations, to any operation's.
-func (r *shapeReader) answered(request sim.Step, err fakezk.Code) {
+func (r *shapeReader) answered(request world.Step, err wire.Code) {
 	if request.Op == 0 || len(r.ops) > 0 && !r.ops[request.Op] {
 		return
 	}
 	outcome := "ok"
-	if err != fakezk.CodeOK {
+	if err != wire.CodeOK {
 		outcome = strings.TrimPrefix(err.Err().Error(), "zk: ")
 	}
 	r.answer = fmt.Sprintf("last answer: %s %s", sameRead(request.Request), outcome)
@@ -113,19 +114,19 @@ const (
 	effectLeaves = "another client leaves"
 )
 
-func (r *shapeReader) fault(s sim.Step) {
+func (r *shapeReader) fault(s world.Step) {
 	other := !r.clients[s.Client]
 	switch {
-	case s.Fault == sim.Crash: // nobody waits for the answer
+	case s.Fault == world.Crash: // nobody waits for the answer
 		delete(r.due, s.Client)
 		r.leaves(s, other)
-	case s.Fault == sim.Cancel:
+	case s.Fault == world.Cancel:
 		r.leaves(s, other)
-	case s.Fault == sim.Expiry:
+	case s.Fault == world.Expiry:
 		r.lose(s.Client)
 		r.leaves(s, other)
-	case s.Fault == sim.Loss, s.Lost != "", s.Fault == sim.Lag && s.Client >= 0: // which leaves its server for another
-		if s.Lost == sim.LostReply {
+	case s.Fault == world.Loss, s.Lost != "", s.Fault == world.Lag && s.Client >= 0: // which leaves its server for another
+		if s.Lost == world.LostReply {
 			r.loseAnswer(s.Request)
 		}
 		r.lose(s.Client)
@@ -135,7 +136,7 @@ func (r *shapeReader) fault(s sim.Step) {
 	}
 }
 
-func (r *shapeReader) leaves(s sim.Step, other bool) {
+func (r *shapeReader) leaves(s world.Step, other bool) {
 	if other {
 		r.effects[effectLeaves] = true
 	} else {
@@ -146,7 +147,7 @@ func (r *shapeReader) leaves(s sim.Step, other bool) {
 // shape lists the effects. Those that come with others, or make room or another client for them, count only if there is
 // nothing else.
 func (r *shapeReader) shape() []string {
-	for _, weak := range []string{sim.Time.String(), sim.Pause.String(), effectBreak, effectLeaves, sim.Crash.String()} {
+	for _, weak := range []string{world.Time.String(), world.Pause.String(), effectBreak, effectLeaves, world.Crash.String()} {
 		if len(r.effects) > 1 {
 			delete(r.effects, weak)
 		}

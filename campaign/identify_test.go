@@ -11,26 +11,27 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/campaign"
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/zoo"
 )
 
 // line is a line of a trace of c1's operation 1, or of c2's operation 2.
-func line(kind sim.Kind, client int, request string) sim.Step {
-	return sim.Step{Client: client, Detail: sim.Detail{Kind: kind, Request: request, Op: int64(client + 1)}}
+func line(kind world.Kind, client int, request string) world.Step {
+	return world.Step{Client: client, Detail: world.Detail{Kind: kind, Request: request, Op: int64(client + 1)}}
 }
 
-func refused(s sim.Step, code fakezk.Code) sim.Step {
+func refused(s world.Step, code wire.Code) world.Step {
 	s.Err = code
 	return s
 }
 
-func fault(of sim.Faults, client int) sim.Step {
-	return sim.Step{Client: client, Detail: sim.Detail{Kind: sim.KindFault, Fault: of}}
+func fault(of world.Faults, client int) world.Step {
+	return world.Step{Client: client, Detail: world.Detail{Kind: world.KindFault, Fault: of}}
 }
 
-func lost(of sim.Faults, client int, what sim.Lost, request string) sim.Step {
+func lost(of world.Faults, client int, what world.Lost, request string) world.Step {
 	s := fault(of, client)
 	s.Lost, s.Request, s.Op = what, request, int64(client+1)
 	return s
@@ -38,83 +39,83 @@ func lost(of sim.Faults, client int, what sim.Lost, request string) sim.Step {
 
 // What a fault did to the recipe counts, and not which fault it was.
 func TestShape(t *testing.T) {
-	calls := []sim.Step{line(sim.KindCall, 0, ""), line(sim.KindCall, 1, "")}
+	calls := []world.Step{line(world.KindCall, 0, ""), line(world.KindCall, 1, "")}
 	breaks, gone := []string{"connection breaks"}, []string{"another client leaves"}
 	for name, tt := range map[string]struct {
-		trace []sim.Step
+		trace []world.Step
 		want  []string
 	}{
 		"nothing strikes":     {nil, []string{"no fault, users: 2"}},
-		"a request is lost":   {[]sim.Step{lost(sim.Loss, 0, sim.LostRequest, "delete")}, breaks},
-		"no request is lost":  {[]sim.Step{fault(sim.Loss, 0)}, breaks},
-		"another server":      {[]sim.Step{fault(sim.Lag, 0)}, breaks},
-		"the reply to a read": {[]sim.Step{lost(sim.Loss, 0, sim.LostReply, "children")}, breaks},
-		"an event":            {[]sim.Step{lost(sim.Watch, 0, sim.LostEvent, "")}, breaks},
-		"a late event":        {[]sim.Step{fault(sim.Watch, 0)}, []string{"watch"}},
-		"a server behind":     {[]sim.Step{fault(sim.Lag, -1)}, []string{"lag"}},
-		"the reply to a write": {[]sim.Step{
-			lost(sim.Loss, 0, sim.LostReply, "create"),
+		"a request is lost":   {[]world.Step{lost(world.Loss, 0, world.LostRequest, "delete")}, breaks},
+		"no request is lost":  {[]world.Step{fault(world.Loss, 0)}, breaks},
+		"another server":      {[]world.Step{fault(world.Lag, 0)}, breaks},
+		"the reply to a read": {[]world.Step{lost(world.Loss, 0, world.LostReply, "children")}, breaks},
+		"an event":            {[]world.Step{lost(world.Watch, 0, world.LostEvent, "")}, breaks},
+		"a late event":        {[]world.Step{fault(world.Watch, 0)}, []string{"watch"}},
+		"a server behind":     {[]world.Step{fault(world.Lag, -1)}, []string{"lag"}},
+		"the reply to a write": {[]world.Step{
+			lost(world.Loss, 0, world.LostReply, "create"),
 		}, []string{"answer to create lost"}},
-		"a reply on its way": {[]sim.Step{
-			line(sim.KindRequest, 0, "create"), fault(sim.Lag, 0),
+		"a reply on its way": {[]world.Step{
+			line(world.KindRequest, 0, "create"), fault(world.Lag, 0),
 		}, []string{"answer to create lost"}},
-		"the servers close": {[]sim.Step{
-			line(sim.KindRequest, 0, "create"), fault(sim.Quorum, -1), line(sim.KindClosed, 0, ""),
+		"the servers close": {[]world.Step{
+			line(world.KindRequest, 0, "create"), fault(world.Quorum, -1), line(world.KindClosed, 0, ""),
 		}, []string{"answer to create lost", "quorum"}},
-		"a reply that has come": {[]sim.Step{
-			line(sim.KindRequest, 0, "create"), line(sim.KindReply, 0, ""), fault(sim.Loss, 0),
+		"a reply that has come": {[]world.Step{
+			line(world.KindRequest, 0, "create"), line(world.KindReply, 0, ""), fault(world.Loss, 0),
 		}, []string{"connection breaks", "last answer: create ok"}},
-		"a session ends": {[]sim.Step{fault(sim.Expiry, 0)}, []string{"expiry"}},
-		"… with a reply on its way": {[]sim.Step{
-			line(sim.KindRequest, 0, "set"), fault(sim.Expiry, 0),
+		"a session ends": {[]world.Step{fault(world.Expiry, 0)}, []string{"expiry"}},
+		"… with a reply on its way": {[]world.Step{
+			line(world.KindRequest, 0, "set"), fault(world.Expiry, 0),
 		}, []string{"answer to set lost", "expiry"}},
-		"a process dies": {[]sim.Step{
-			line(sim.KindRequest, 0, "set"), lost(sim.Crash, 0, sim.LostReply, "set"),
+		"a process dies": {[]world.Step{
+			line(world.KindRequest, 0, "set"), lost(world.Crash, 0, world.LostReply, "set"),
 		}, []string{"crash"}},
-		"another session ends":    {[]sim.Step{fault(sim.Expiry, 1)}, gone},
-		"another process dies":    {[]sim.Step{fault(sim.Crash, 1)}, gone},
-		"another caller gives up": {[]sim.Step{fault(sim.Cancel, 1)}, gone},
-		"somebody's connection":   {[]sim.Step{fault(sim.Loss, 1)}, breaks},
-		"time passes besides": {[]sim.Step{
-			fault(sim.Time, -1), fault(sim.Pause, 0), fault(sim.Loss, 0), fault(sim.Wrap, -1),
+		"another session ends":    {[]world.Step{fault(world.Expiry, 1)}, gone},
+		"another process dies":    {[]world.Step{fault(world.Crash, 1)}, gone},
+		"another caller gives up": {[]world.Step{fault(world.Cancel, 1)}, gone},
+		"somebody's connection":   {[]world.Step{fault(world.Loss, 1)}, breaks},
+		"time passes besides": {[]world.Step{
+			fault(world.Time, -1), fault(world.Pause, 0), fault(world.Loss, 0), fault(world.Wrap, -1),
 		}, []string{"wrap"}},
-		"others come besides": {[]sim.Step{
-			fault(sim.Crash, 0), fault(sim.Crash, 1), fault(sim.Wrap, -1),
+		"others come besides": {[]world.Step{
+			fault(world.Crash, 0), fault(world.Crash, 1), fault(world.Wrap, -1),
 		}, []string{"wrap"}},
-		"a reply of two": {[]sim.Step{
-			line(sim.KindRequest, 0, "get"), line(sim.KindRequest, 0, "set"), line(sim.KindReply, 0, ""),
-			fault(sim.Loss, 0),
+		"a reply of two": {[]world.Step{
+			line(world.KindRequest, 0, "get"), line(world.KindRequest, 0, "set"), line(world.KindReply, 0, ""),
+			fault(world.Loss, 0),
 		}, []string{"answer to set lost", "last answer: get ok"}},
-		"a reply after another": {[]sim.Step{
-			line(sim.KindRequest, 0, "get"), fault(sim.Loss, 0), line(sim.KindRequest, 0, "set"),
-			line(sim.KindReply, 0, ""),
+		"a reply after another": {[]world.Step{
+			line(world.KindRequest, 0, "get"), fault(world.Loss, 0), line(world.KindRequest, 0, "set"),
+			line(world.KindReply, 0, ""),
 		}, []string{"connection breaks", "last answer: set ok"}},
-		"two users of a client": {[]sim.Step{
-			{Detail: sim.Detail{Kind: sim.KindCall, User: 1}},
+		"two users of a client": {[]world.Step{
+			{Detail: world.Detail{Kind: world.KindCall, User: 1}},
 		}, []string{"no fault, users: 3"}},
-		"time passes": {[]sim.Step{fault(sim.Time, -1)}, []string{"time"}},
-		"twice the same": {[]sim.Step{
-			fault(sim.Stall, 0), fault(sim.Stall, 1), fault(sim.Reap, -1),
+		"time passes": {[]world.Step{fault(world.Time, -1)}, []string{"time"}},
+		"twice the same": {[]world.Step{
+			fault(world.Stall, 0), fault(world.Stall, 1), fault(world.Reap, -1),
 		}, []string{"reap", "stall"}},
-		"the last answer": {[]sim.Step{
-			fault(sim.Stall, 0), line(sim.KindExchange, 0, "create"),
-			refused(line(sim.KindExchange, 0, "exists"), fakezk.CodeNoNode),
+		"the last answer": {[]world.Step{
+			fault(world.Stall, 0), line(world.KindExchange, 0, "create"),
+			refused(line(world.KindExchange, 0, "exists"), wire.CodeNoNode),
 		}, []string{"stall", "last answer: get node does not exist"}},
-		"the last answer of another": {[]sim.Step{
-			fault(sim.Stall, 0), line(sim.KindExchange, 1, "create"),
+		"the last answer of another": {[]world.Step{
+			fault(world.Stall, 0), line(world.KindExchange, 1, "create"),
 		}, []string{"stall"}},
-		"the client's own request": {[]sim.Step{
-			fault(sim.Stall, 0), {Client: 0, Detail: sim.Detail{Kind: sim.KindExchange, Request: "setWatches"}},
+		"the client's own request": {[]world.Step{
+			fault(world.Stall, 0), {Client: 0, Detail: world.Detail{Kind: world.KindExchange, Request: "setWatches"}},
 		}, []string{"stall"}},
 	} {
-		v := sim.Violation{Property: "exclusion", Ops: []*sim.Op{{Client: 0, Number: 1}}}
+		v := sim.Violation{Property: "exclusion", Ops: []*world.Op{{Client: 0, Number: 1}}}
 		_, shape := campaign.Identify(v, slices.Concat(calls, tt.trace))
 		if diff := cmp.Diff(tt.want, shape); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	_, shape := campaign.Identify(sim.Violation{Property: "watch-leak"}, []sim.Step{
-		line(sim.KindExchange, 1, "get"), {Detail: sim.Detail{Kind: sim.KindExchange, Request: "setWatches"}},
+	_, shape := campaign.Identify(sim.Violation{Property: "watch-leak"}, []world.Step{
+		line(world.KindExchange, 1, "get"), {Detail: world.Detail{Kind: world.KindExchange, Request: "setWatches"}},
 	})
 	if want := []string{"no fault, users: 0", "last answer: get ok"}; !slices.Equal(shape, want) {
 		t.Errorf("without operations in the verdict: %q, want %q", shape, want)
@@ -125,8 +126,8 @@ func TestShape(t *testing.T) {
 func TestIdentitiesDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	for _, property := range []string{"exclusion", "order"} {
-		for _, trace := range [][]sim.Step{nil, {fault(sim.Wrap, -1)}, {fault(sim.Wrap, -1), fault(sim.Stall, 0)},
-			{line(sim.KindExchange, 0, "get")}, {line(sim.KindExchange, 0, "set")}} {
+		for _, trace := range [][]world.Step{nil, {fault(world.Wrap, -1)}, {fault(world.Wrap, -1), fault(world.Stall, 0)},
+			{line(world.KindExchange, 0, "get")}, {line(world.KindExchange, 0, "set")}} {
 			id, _ := campaign.Identify(sim.Violation{Property: property}, trace)
 			seen[id] = true
 		}
@@ -160,10 +161,10 @@ func TestIdentityHasNoParameters(t *testing.T) {
 			}
 		}
 		id, shape := campaign.Identify(sim.Violation{
-			Property: "exclusion", Message: "one", Ops: []*sim.Op{{Client: cited, Number: int64(cited + 1)}},
+			Property: "exclusion", Message: "one", Ops: []*world.Op{{Client: cited, Number: int64(cited + 1)}},
 		}, trace)
 		otherID, otherShape := campaign.Identify(sim.Violation{
-			Property: "exclusion", Message: "two", Ops: []*sim.Op{{Client: clients[cited], Number: int64(cited+1) + offset}},
+			Property: "exclusion", Message: "two", Ops: []*world.Op{{Client: clients[cited], Number: int64(cited+1) + offset}},
 			Paths: []string{"/x"}, Sessions: []int64{offset},
 		}, other)
 		if id != otherID || !slices.Equal(shape, otherShape) {
@@ -172,22 +173,22 @@ func TestIdentityHasNoParameters(t *testing.T) {
 	})
 }
 
-func drawLine(t *rapid.T) sim.Step {
-	kinds := []sim.Kind{sim.KindCall, sim.KindReturn, sim.KindRequest, sim.KindExchange, sim.KindReply, sim.KindWatch,
-		sim.KindClosed, sim.KindConnect, sim.KindFault, sim.KindTime}
-	s := sim.Step{
+func drawLine(t *rapid.T) world.Step {
+	kinds := []world.Kind{world.KindCall, world.KindReturn, world.KindRequest, world.KindExchange, world.KindReply, world.KindWatch,
+		world.KindClosed, world.KindConnect, world.KindFault, world.KindTime}
+	s := world.Step{
 		N: rapid.IntRange(0, 100).Draw(t, "step"), Client: rapid.IntRange(-1, 2).Draw(t, "client"), Path: "/t/lock",
-		Result: "ok", Detail: sim.Detail{Kind: rapid.SampledFrom(kinds).Draw(t, "kind")},
+		Result: "ok", Detail: world.Detail{Kind: rapid.SampledFrom(kinds).Draw(t, "kind")},
 	}
 	if s.Op = int64(s.Client + 1); rapid.Bool().Draw(t, "its own") {
 		s.Op = 0
 	}
 	s.Request = rapid.SampledFrom([]string{"", "create", "delete", "exists", "get", "children"}).Draw(t, "request")
-	if s.Kind == sim.KindFault {
+	if s.Kind == world.KindFault {
 		s.Fault = 1 << rapid.IntRange(0, 12).Draw(t, "fault")
-		s.Lost = rapid.SampledFrom([]sim.Lost{"", sim.LostRequest, sim.LostReply, sim.LostEvent}).Draw(t, "lost")
+		s.Lost = rapid.SampledFrom([]world.Lost{"", world.LostRequest, world.LostReply, world.LostEvent}).Draw(t, "lost")
 	}
-	s.Err = rapid.SampledFrom([]fakezk.Code{fakezk.CodeOK, fakezk.CodeNoNode}).Draw(t, "error")
+	s.Err = rapid.SampledFrom([]wire.Code{wire.CodeOK, wire.CodeNoNode}).Draw(t, "error")
 	return s
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo"
 )
@@ -252,8 +253,8 @@ func (g *Group) check() error {
 // sharesMax is into how many units a search may be cut.
 const sharesMax = 1 << 16
 
-func (g *Group) faults() (sim.Faults, error) {
-	faults, err := sim.ParseFaults(cmp.Or(g.Faults, "all"))
+func (g *Group) faults() (world.Faults, error) {
+	faults, err := world.ParseFaults(cmp.Or(g.Faults, "all"))
 	if err != nil {
 		return 0, fmt.Errorf("faults: %w", err)
 	}
@@ -298,7 +299,7 @@ func (p *Plan) subjects(g Group) ([]Job, error) {
 // allOfThem stands for all recipes, or all animals.
 const allOfThem = "all"
 
-// wants tells whether a recipe belongs to a group.
+// wants reports whether a recipe belongs to a group.
 func (g *Group) wants(recipe string) bool {
 	if slices.Contains(g.Recipes, recipe) {
 		return true
@@ -386,7 +387,7 @@ func checkJobs(factors ...int) error {
 func (j Job) String() string {
 	what := fmt.Sprintf("%s (%s)", j.Kind, j.Recipe)
 	if j.Animal != "" {
-		what += ", animal " + j.Animal
+		what += ", known bug " + j.Animal
 	}
 	what += fmt.Sprintf(", strategy %s, seed %d, faults %s", j.Strategy, j.Seed, j.Faults)
 	for _, mode := range []struct {

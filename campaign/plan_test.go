@@ -10,6 +10,7 @@ import (
 
 	"github.com/zktorture/zktorture/campaign"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -41,11 +42,11 @@ func TestWrongPlans(t *testing.T) {
 		`"jobs": [{}], "go": ["1.26"]`:                              `go: "1.26" is not a version`,
 		`"jobs": [{}], "go": ["go1.26.8", "go1.26.8"]`:              `go: "go1.26.8" is there twice`,
 		`"jobs": [{}], "canary": "W1"`:                              `canary: "W1" has no known rate: write "canary"`,
-		`"jobs": [{}], "canary": "X99"`:                             `canary: no animal of the zoo is called "X99"`,
+		`"jobs": [{}], "canary": "X99"`:                             `canary: no known bug is called "X99"`,
 		`"jobs": [{"kinds": ["look"]}]`:                             `jobs[0]: kinds: unknown workload "look"`,
 		`"jobs": [{"recipes": ["mine"]}]`:                           `jobs[0]: recipes: "mine" is unknown`,
 		`"jobs": [{"kinds": ["queue"], "recipes": ["unfenced"]}]`:   `jobs[0]: recipes: queue has none of unfenced`,
-		`"jobs": [{}, {"animals": ["X99"]}]`:                        `jobs[1]: animals: no animal of the zoo is called "X99"`,
+		`"jobs": [{}, {"animals": ["X99"]}]`:                        `jobs[1]: animals: no known bug is called "X99"`,
 		`"jobs": [{"animals": ["W1"], "kinds": ["lock"]}]`:          `animals: they have their kinds and recipes`,
 		`"jobs": [{"animals": ["W1"], "clients": 2}]`:               `animals: they have their own faults and clients`,
 		`"jobs": [{"animals": ["` + exactAnimal(t) + `"]}]`:         `shows in exact mode only: write "exact": true`,
@@ -169,7 +170,7 @@ func TestAllJobs(t *testing.T) {
 // A job of strategy near is there where a failure of the same kind is known.
 func TestNearNeedsKnownFailures(t *testing.T) {
 	p := plan(t, `"jobs": [{"kinds": ["lock", "queue"], "recipes": ["ours"], "strategies": ["mix", "near"]}]`)
-	failure := &sim.Counterexample{Workload: "queue", Choices: sim.Choices{1, 2}}
+	failure := &sim.Counterexample{Workload: "queue", Choices: world.Choices{1, 2}}
 	known := []campaign.Known{{ID: "k", Counterexample: failure}}
 	for recorded, want := range map[*campaign.Plan]int{
 		must[*campaign.Plan](t)(p.Record(nil, nil)): 0, must[*campaign.Plan](t)(p.Record(nil, known)): 1,

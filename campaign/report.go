@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/zoo"
@@ -25,27 +26,11 @@ type Report struct {
 
 // JobReport is what came of a job.
 type JobReport struct {
-	Job         Job             `json:"job"`
-	Verdict     sim.Verdict     `json:"verdict"`
-	Reason      string          `json:"reason,omitempty"`
-	Episodes    int             `json:"episodes"`
-	Steps       int64           `json:"steps"`
-	Operations  int64           `json:"operations"`
-	Struck      map[string]int  `json:"struck"`
-	Undecided   int             `json:"undecided,omitempty"`
-	Partly      int             `json:"partly,omitempty"` // as in [sim.Result] …
-	Left        int             `json:"left,omitempty"`
-	LeftAt      string          `json:"left_at,omitempty"`
-	NotJudged   []string        `json:"not_judged,omitempty"`
-	Waived      []string        `json:"waived,omitempty"`
-	Refused     int64           `json:"refused,omitempty"`
-	Hash        string          `json:"hash"`
-	Sensitivity sim.Sensitivity `json:"sensitivity"`
-	Coverage    *sim.Coverage   `json:"coverage,omitempty"`
-	Rerun       sim.Rerun       `json:"rerun"`
-	Extent      sim.Extent      `json:"extent"`
-	Failures    []Failure       `json:"failures,omitempty"` // the likely root first
-	Hunt        *Hunt           `json:"hunt,omitempty"`     // of the job of an animal
+	Job Job `json:"job"`
+	sim.Result
+	Hash     string    `json:"hash"`
+	Failures []Failure `json:"failures,omitempty"` // the likely root first
+	Hunt     *Hunt     `json:"hunt,omitempty"`     // of the job of an animal
 }
 
 // Hunt says whether an animal was found. If it was, the verdict of its job is violation, and all is well.
@@ -142,12 +127,7 @@ func (p *Plan) ReportOf(ctx context.Context, job int, r sim.Result) (JobReport, 
 	if err != nil {
 		return JobReport{}, err
 	}
-	report := JobReport{
-		Job: p.made.list[job], Verdict: r.Verdict, Reason: r.Reason, Episodes: r.Episodes, Steps: r.Steps,
-		Operations: r.Operations, Struck: r.Struck, Undecided: r.Undecided, Partly: r.Partly, Left: r.Left,
-		LeftAt: r.LeftAt, NotJudged: r.NotJudged, Waived: r.Waived, Refused: r.Refused, Hash: sim.FormatHash(r.Hash),
-		Sensitivity: r.Sensitivity, Coverage: r.Coverage, Rerun: r.Rerun, Extent: r.Extent,
-	}
+	report := JobReport{Job: p.made.list[job], Result: r, Hash: digest.Hex(r.Hash)}
 	for _, found := range r.Violations {
 		example, err := cfg.Counterexample(r, found)
 		if err != nil {
@@ -192,24 +172,6 @@ func (r *Report) Workload(job int) sim.Workload {
 		return nil
 	}
 	return w
-}
-
-// Retold is the story of a failure of a job without its pivotal step, which takes a moment; [Failure.Story] has that
-// step. It is nil if this program cannot tell it, as the recipe is of another one, or the mode.
-func (r *Report) Retold(job, failure int) *story.Story {
-	w, example := r.Workload(job), r.Jobs[job].Failures[failure].Counterexample
-	if w == nil {
-		return nil
-	}
-	replayed, err := sim.Replay(w, example)
-	if err != nil {
-		return nil
-	}
-	s, err := story.New(example, replayed)
-	if err != nil {
-		return nil
-	}
-	return s
 }
 
 // huntOf says whether an animal was found by its job.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/tally"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo"
 )
@@ -63,12 +65,12 @@ func (p *Plan) CheckProgram() error {
 		return nil
 	}
 	return fmt.Errorf("this program is %s (SHA-256 %.12s), and the campaign was begun for %s (SHA-256 %.12s): "+
-		"take that program, or begin another campaign", sim.Build(), sum, p.Programs[0].Build, p.Programs[0].SHA256)
+		"take that program, or begin another campaign", digest.Build(), sum, p.Programs[0].Build, p.Programs[0].SHA256)
 }
 
 // ThisProgram describes the program file of this process.
 func ThisProgram() Program {
-	return Program{Build: sim.Build(), SHA256: digest.Program(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	return Program{Build: digest.Build(), SHA256: digest.Program(), System: runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 // runPart runs episodes of a job.
@@ -81,7 +83,7 @@ func (p *Plan) runPart(ctx context.Context, r *UnitResult) error {
 	if shares := p.made.list[r.Unit.Job].Shares; shares > 0 {
 		cfg.Share, cfg.Shares, from = from, shares, 0
 	}
-	part, err := sim.RunPart(ctx, w, cfg, from, r.Unit.Episodes)
+	part, err := cfg.RunPart(ctx, w, from, r.Unit.Episodes)
 	switch {
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return fmt.Errorf("not finished: %w", err)
@@ -100,7 +102,7 @@ const statesKept = 2048
 // audited is on how many episodes of a job, its first ones, the sensitivity is measured: as torture run does.
 const audited = 100
 
-// Config returns what package sim needs to run a job: by [sim.RunPart], or whole by [sim.Run].
+// Config returns what package sim needs to run a job: by [sim.Config.RunPart], or whole by [sim.Run].
 func (p *Plan) Config(job int) (*workload.Workload, sim.Config, error) {
 	list, err := p.List()
 	if err != nil {
@@ -117,7 +119,7 @@ func (p *Plan) Config(job int) (*workload.Workload, sim.Config, error) {
 	if j.Wire {
 		w = w.OverWire()
 	}
-	faults, err := sim.ParseFaults(j.Faults)
+	faults, err := world.ParseFaults(j.Faults)
 	return w, sim.Config{
 		Strategy: j.Strategy, Seed: j.Seed, Episodes: j.Episodes, Faults: faults, NoFaultsAtAll: true,
 		Clients: j.Clients, Ops: j.Ops, Workers: 1, Audit: audited,
@@ -162,7 +164,7 @@ func (p *Plan) runAgain(_ context.Context, r *UnitResult) error {
 }
 
 // near are the choices of known failures with which the episodes of a job begin, if its strategy is near.
-func (p *Plan) near(j Job) (all []sim.Choices) {
+func (p *Plan) near(j Job) (all []world.Choices) {
 	for _, k := range p.Known {
 		c := k.Counterexample
 		if j.Strategy == sim.Near && c.Workload == j.Kind && c.Exact == j.Exact && c.Wire == j.Wire && len(c.Choices) > 0 {
@@ -174,7 +176,7 @@ func (p *Plan) near(j Job) (all []sim.Choices) {
 
 // Conclude says what came of a job, from the sum of its parts: it minimises what was found and tells its story. That is
 // what [sim.Run] and [Plan.ReportOf] say of the whole job.
-func (p *Plan) Conclude(ctx context.Context, job int, part sim.Part) (JobReport, error) {
+func (p *Plan) Conclude(ctx context.Context, job int, part tally.Part) (JobReport, error) {
 	w, cfg, err := p.Config(job)
 	if err != nil {
 		return JobReport{}, err
@@ -184,7 +186,7 @@ func (p *Plan) Conclude(ctx context.Context, job int, part sim.Part) (JobReport,
 		return JobReport{}, fmt.Errorf("job %d: %w", job, err)
 	}
 	cfg.Shares = j.Shares
-	result, err := sim.Conclude(ctx, w, cfg, part)
+	result, err := cfg.Conclude(ctx, w, part)
 	if err != nil {
 		return JobReport{}, err
 	}

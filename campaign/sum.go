@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/tally"
 )
 
 // SumFormat is the first field of every sum.
@@ -21,7 +22,7 @@ const SumFormat = "zktorture sum 1"
 type Sum struct {
 	Format  string         `json:"format"` // [SumFormat]
 	Plan    string         `json:"plan"`   // the digest of the plan
-	Parts   []sim.Part     `json:"parts"`  // of each job
+	Parts   []tally.Part   `json:"parts"`  // of each job
 	Again   map[int]*Again `json:"again"`  // what came of known failures, by their place in the plan
 	Done    map[int]Digest `json:"done"`   // units of which there is a result
 	Unknown map[int]string `json:"unknown"`
@@ -38,7 +39,7 @@ func NewSum(p *Plan) (*Sum, error) {
 		return nil, err
 	}
 	return &Sum{
-		Format: SumFormat, Plan: p.Digest(), Parts: make([]sim.Part, len(list)), Again: map[int]*Again{},
+		Format: SumFormat, Plan: p.Digest(), Parts: make([]tally.Part, len(list)), Again: map[int]*Again{},
 		Done: map[int]Digest{}, Unknown: map[int]string{}, Unequal: []int{}, plan: p,
 	}, nil
 }
@@ -125,7 +126,8 @@ func (s *Sum) compare(u Unit, a, b Digest) {
 	}
 }
 
-// repeatable tells whether a unit gives the same result again: over the wire that is not promised, see [sim.WireNote].
+// repeatable reports whether a unit gives the same result again: over the wire that is not
+// promised, see [world.WireNote].
 func (p *Plan) repeatable(u Unit) bool {
 	if u.Job < 0 {
 		known := p.Known[u.Known].Counterexample
@@ -159,7 +161,7 @@ func (s *Sum) Merge(o *Sum) error {
 				"merge the files of the units instead", job, s.plan.made.list[job])
 		}
 	}
-	parts := make([]sim.Part, len(s.Parts))
+	parts := make([]tally.Part, len(s.Parts))
 	for job, way := range ways {
 		for _, sum := range way.counted(s, o) {
 			if err := parts[job].Add(sum.Parts[job]); err != nil {
@@ -194,7 +196,7 @@ func (s *Sum) take(o *Sum) {
 	}
 }
 
-// soundFor tells whether a sum that comes from elsewhere has what belongs to its units.
+// soundFor reports whether a sum that comes from elsewhere has what belongs to its units.
 func (s *Sum) soundFor(p *Plan) bool {
 	for n := range s.Done {
 		u, ok := p.Unit(n)
@@ -264,7 +266,7 @@ func (way overlap) counted(s, o *Sum) []*Sum {
 }
 
 // Part returns the sum of a job's parts.
-func (s *Sum) Part(job int) sim.Part { return s.Parts[job] }
+func (s *Sum) Part(job int) tally.Part { return s.Parts[job] }
 
 // Conclude says what came of a job, in this process: see [Plan.Conclude].
 func (s *Sum) Conclude(ctx context.Context, job int) (JobReport, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zktorture/zktorture/campaign"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/tally"
 )
 
 // counted is a plan of two jobs with three units each, and its results.
@@ -245,7 +246,7 @@ func TestForeignUnitsAreRefused(t *testing.T) {
 	if _, err := p.Run(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "build it with GOTOOLCHAIN=go1.11") {
 		t.Error(err)
 	}
-	if _, err := p.Conclude(t.Context(), 0, sim.Part{}); err == nil || !strings.Contains(err.Error(), "job 0: it is for") {
+	if _, err := p.Conclude(t.Context(), 0, tally.Part{}); err == nil || !strings.Contains(err.Error(), "job 0: it is for") {
 		t.Error(err)
 	}
 	if !sim.Exact() {
@@ -283,7 +284,7 @@ func TestSumIsSmall(t *testing.T) {
 	before := heap()
 	for n := range units {
 		u, _ := p.Unit(n)
-		r := campaign.UnitResult{Format: campaign.UnitFormat, Plan: p.Digest(), Unit: u, Part: &sim.Part{Episodes: 1}}
+		r := campaign.UnitResult{Format: campaign.UnitFormat, Plan: p.Digest(), Unit: u, Part: &tally.Part{Counts: tally.Counts{Episodes: 1}}}
 		if err := s.Add(r); err != nil {
 			t.Fatal(err)
 		}

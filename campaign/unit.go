@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/tally"
 )
 
 // Unit is a piece of a campaign: some episodes of a job, a share of a search, or a known failure that is run again.
@@ -24,12 +24,12 @@ const UnitFormat = "zktorture unit 1"
 
 // UnitResult is what came of a unit.
 type UnitResult struct {
-	Format  string    `json:"format"` // [UnitFormat]
-	Plan    string    `json:"plan"`   // the digest of the plan
-	Unit    Unit      `json:"unit"`
-	Part    *sim.Part `json:"part,omitempty"`    // of a job
-	Again   *Again    `json:"again,omitempty"`   // of a known failure
-	Unknown string    `json:"unknown,omitempty"` // why there is no result
+	Format  string      `json:"format"` // [UnitFormat]
+	Plan    string      `json:"plan"`   // the digest of the plan
+	Unit    Unit        `json:"unit"`
+	Part    *tally.Part `json:"part,omitempty"`    // of a job
+	Again   *Again      `json:"again,omitempty"`   // of a known failure
+	Unknown string      `json:"unknown,omitempty"` // why there is no result
 
 	Done `json:"done"` // differs when a unit is run again
 }
@@ -68,7 +68,7 @@ func (d *Digest) UnmarshalText(text []byte) error {
 // after the result went through a file.
 func (r *UnitResult) Digest() (Digest, error) {
 	text, err := json.Marshal(struct {
-		Part  *sim.Part
+		Part  *tally.Part
 		Again *Again
 	}{r.Part, r.Again})
 	return sha256.Sum256(text), err

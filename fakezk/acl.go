@@ -19,7 +19,7 @@ var (
 	configACL = zk.WorldACL(zk.PermRead) // of /zookeeper/config
 )
 
-// admits tells whether the connection has one of the permissions on a node with this list
+// admits reports whether the connection has one of the permissions on a node with this list
 // (ZooKeeperServer.checkACL): an empty list admits everybody, "super" is admitted everywhere.
 func (c *connection) admits(acl []zk.ACL, perms int32) bool {
 	if len(acl) == 0 || c.super {
@@ -93,7 +93,7 @@ func (c *connection) expand(perms int32) []zk.ACL {
 	return own
 }
 
-// wellFormed tells whether a list may have the entry. The scheme sasl is there if users can log in by it; its ids are
+// wellFormed reports whether a list may have the entry. The scheme sasl is there if users can log in by it; its ids are
 // Kerberos's names.
 func wellFormed(a zk.ACL, sasl bool) bool {
 	switch a.Scheme {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // Compat selects what differs between versions of ZooKeeper. The zero value is 3.8.0 as Debian
@@ -56,17 +58,8 @@ func CompatOf(version string) (Compat, error) {
 	return Compat{}, fmt.Errorf("fakezk: no behaviour is known for ZooKeeper %q; use one of %s", version, versions)
 }
 
-// knows tells whether this version has an operation.
-func (c Compat) knows(op Op) bool {
-	switch op {
-	case OpAddWatch, OpSetWatches2, OpGetEphemerals, OpAllChildren, OpMultiRead:
-		return !c.NoOps36
-	case OpWhoAmI:
-		return !c.NoWhoAmI
-	case OpCreate, OpDelete, OpExists, OpGetData, OpSetData, OpGetACL, OpSetACL, OpGetChildren,
-		OpSync, OpPing, OpGetChildren2, OpCheck, OpMulti, OpCreate2, OpCheckWatches, OpRemoveWatches,
-		OpCreateContainer, OpCreateTTL, OpCloseSession, OpSetAuth, OpSASL, OpSetWatches, OpReconfig:
-		return true
-	}
-	return false
+// knows reports whether this version has an operation.
+func (c Compat) knows(op wire.Op) bool {
+	since, known := op.Known()
+	return known && (since != "3.6" || !c.NoOps36) && (since != "3.7" || !c.NoWhoAmI)
 }

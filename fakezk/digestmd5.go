@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/internal/digest"
 )
 
@@ -170,31 +171,31 @@ func saslNonce(seed uint64, id ConnID) string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// sasl answers a token (ZooKeeperServer.processSasl). It does not prolong the session. Without users there is nothing
+// login answers a token (ZooKeeperServer.processSasl). It does not prolong the session. Without users there is nothing
 // to negotiate: the answer is a null token. Who fails is told AuthFailed, and cut off.
-func (e *Ensemble) sasl(c *connection, r *Request) {
+func (c *connection) login(r *Request, cfg *Config) {
 	if r.Auth == nil { // the server asks for the length of the token, and what that throws ends the connection
-		e.hangUp(c)
+		c.hangUp()
 		return
 	}
-	reply := e.newResponse()
-	if e.cfg.Users == nil {
-		e.push(c, Message{Reply: reply})
+	reply := c.replica.streams.blocks.response()
+	if cfg.Users == nil {
+		c.push(Message{Reply: reply})
 		return
 	}
 	if c.sasl == nil {
-		c.sasl = &digestMD5{nonce: saslNonce(e.cfg.Order, c.id)}
+		c.sasl = &digestMD5{nonce: saslNonce(cfg.Order, c.id)}
 	}
-	token, user, ok := c.sasl.evaluate(r.Auth, e.cfg.Users)
+	token, user, ok := c.sasl.evaluate(r.Auth, cfg.Users)
 	if !ok {
-		reply.Err = CodeAuthFailed
-		e.push(c, Message{Reply: reply})
-		e.hangUp(c)
+		reply.Err = wire.CodeAuthFailed
+		c.push(Message{Reply: reply})
+		c.hangUp()
 		return
 	}
 	if user != "" {
 		c.add(identity{"sasl", user})
 	}
 	reply.Data = token
-	e.push(c, Message{Reply: reply})
+	c.push(Message{Reply: reply})
 }

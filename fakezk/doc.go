@@ -3,8 +3,8 @@
 // Its heart, the [Ensemble], is a pure state machine: requests, broken connections and the passing
 // of time go in; replies, watch events and closed connections come out. It has no goroutine, no
 // clock and no randomness, and nothing in it depends on the order of a map, so equal inputs give
-// equal outputs, byte for byte. On top of it stand [Local], an in-memory ZooKeeper for unit tests,
-// and [Client] with its [Conn] handles, which have the methods of go-zookeeper's *zk.Conn.
+// equal outputs, byte for byte. On top of it stands package goclient: an in-memory ZooKeeper for
+// unit tests, and connections that have the methods of go-zookeeper's *zk.Conn.
 //
 // # The model
 //
@@ -33,5 +33,5 @@
 // Behaviour follows Apache ZooKeeper 3.8.0 as Debian 12 ships it; [Compat] selects other versions. Where ZooKeeper
 // leaves an order open (child lists, the ephemerals of an expired session), the order is a hash of the name and of
 // Config.Order: arbitrary, but stable. Requests are carried out one at a time: the effects that only several requests
-// in ZooKeeper's pipeline can have on each other are not reproduced. docs/FIDELITY.md says what is left out.
+// in ZooKeeper's pipeline can have on each other are not reproduced. docs/explanation/fidelity.md says what is left out.
 package fakezk

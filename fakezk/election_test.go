@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // electorate is an ensemble of three that elects leaders, with clients that keep their sessions; the reference has what
@@ -45,8 +46,8 @@ var genElection = rapid.Custom(func(t *rapid.T) step {
 	case "write":
 		s.Request = genAny.Draw(t, "request")
 	case "read":
-		op := rapid.SampledFrom([]fakezk.Op{fakezk.OpExists, fakezk.OpGetData, fakezk.OpGetChildren2, fakezk.OpSync,
-			fakezk.OpSync})
+		op := rapid.SampledFrom([]wire.Op{wire.OpExists, wire.OpGetData, wire.OpGetChildren2, wire.OpSync,
+			wire.OpSync})
 		s.Request = fakezk.Request{Op: op.Draw(t, "op"), Path: genPath.Draw(t, "path")}
 	case "connect", "depose", "lag", "heal", "apply":
 		s.Request.Version = rapid.Int32Range(-1, 2).Draw(t, "server")

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // Whatever is done to a znode and below it, wherever its counters begin: a change is said to end a counter if, and only if,
@@ -16,11 +17,11 @@ import (
 func TestCountersEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := fakezk.New(fakezk.Config{Compat: fakezk.Compat{SequenceWraps: rapid.Bool().Draw(t, "wraps")}})
-		do := func(r fakezk.Request) fakezk.Code {
+		do := func(r fakezk.Request) wire.Code {
 			r.ACL, r.Version = zk.WorldACL(zk.PermAll), -1
 			return e.Admin(1, &r).Err
 		}
-		do(fakezk.Request{Op: fakezk.OpCreate, Path: "/a"})
+		do(fakezk.Request{Op: wire.OpCreate, Path: "/a"})
 		near := rapid.SampledFrom([]int32{0, 1<<30 - 1, 1 << 30, math.MaxInt32 - 1, math.MaxInt32})
 		e.SetSequence("/a", near.Draw(t, "number"))
 		e.SetVersions("/a", near.Draw(t, "version"))
@@ -35,8 +36,8 @@ func TestCountersEnd(t *testing.T) {
 			ends = ends[:0]
 			child := fmt.Sprint("/a/", rapid.IntRange(0, 7).Draw(t, "child"))
 			request := rapid.SampledFrom([]fakezk.Request{
-				{Op: fakezk.OpCreate, Path: child}, {Op: fakezk.OpDelete, Path: child},
-				{Op: fakezk.OpSetData, Path: "/a"}, {Op: fakezk.OpSetACL, Path: "/a"},
+				{Op: wire.OpCreate, Path: child}, {Op: wire.OpDelete, Path: child},
+				{Op: wire.OpSetData, Path: "/a"}, {Op: wire.OpSetACL, Path: "/a"},
 			}).Draw(t, "request")
 			code := do(request)
 			after, _ := e.Node("/a")
@@ -48,10 +49,10 @@ func TestCountersEnd(t *testing.T) {
 }
 
 // fell says which counter has come to its end between two states of a znode.
-func fell(op fakezk.Op, code fakezk.Code, before, after fakezk.NodeInfo) []fakezk.CounterEnd {
+func fell(op wire.Op, code wire.Code, before, after fakezk.NodeInfo) []fakezk.CounterEnd {
 	switch b, a := before.Stat, after.Stat; {
-	case code != fakezk.CodeOK:
-	case op == fakezk.OpCreate && after.Sequence == before.Sequence:
+	case code != wire.CodeOK:
+	case op == wire.OpCreate && after.Sequence == before.Sequence:
 		return []fakezk.CounterEnd{fakezk.EndSticks}
 	case after.Sequence < before.Sequence:
 		return []fakezk.CounterEnd{fakezk.EndNumbers}

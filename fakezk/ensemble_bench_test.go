@@ -7,6 +7,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // bench is an ensemble with one session, and a request to repeat.
@@ -18,7 +19,7 @@ func bench(b *testing.B, replicas int) (*fakezk.Ensemble, fakezk.ConnID) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	e.Admin(0, &fakezk.Request{Op: fakezk.OpCreate, Path: "/t", ACL: zk.WorldACL(zk.PermAll)})
+	e.Admin(0, &fakezk.Request{Op: wire.OpCreate, Path: "/t", ACL: zk.WorldACL(zk.PermAll)})
 	return e, c
 }
 
@@ -34,12 +35,12 @@ func do(e *fakezk.Ensemble, c fakezk.ConnID, r *fakezk.Request) *fakezk.Response
 
 func benchmarkCreateDelete(b *testing.B, replicas int) {
 	e, c := bench(b, replicas)
-	create := fakezk.Request{Op: fakezk.OpCreate, Path: "/t/n-", Flags: zk.FlagEphemeral | zk.FlagSequence,
+	create := fakezk.Request{Op: wire.OpCreate, Path: "/t/n-", Flags: zk.FlagEphemeral | zk.FlagSequence,
 		ACL: zk.WorldACL(zk.PermAll)}
-	remove := fakezk.Request{Op: fakezk.OpDelete, Version: -1}
+	remove := fakezk.Request{Op: wire.OpDelete, Version: -1}
 	for b.Loop() {
 		remove.Path = do(e, c, &create).Path
-		if reply := do(e, c, &remove); reply.Err != fakezk.CodeOK {
+		if reply := do(e, c, &remove); reply.Err != wire.CodeOK {
 			b.Fatal(reply.Err)
 		}
 	}
@@ -52,9 +53,9 @@ func BenchmarkCreateDelete3Replicas(b *testing.B) { benchmarkCreateDelete(b, 3) 
 func BenchmarkGetChildren10(b *testing.B) {
 	e, c := bench(b, 1)
 	for i := range 10 {
-		e.Admin(0, &fakezk.Request{Op: fakezk.OpCreate, Path: fmt.Sprintf("/t/n-%d", i), ACL: zk.WorldACL(zk.PermAll)})
+		e.Admin(0, &fakezk.Request{Op: wire.OpCreate, Path: fmt.Sprintf("/t/n-%d", i), ACL: zk.WorldACL(zk.PermAll)})
 	}
-	list := fakezk.Request{Op: fakezk.OpGetChildren2, Path: "/t"}
+	list := fakezk.Request{Op: wire.OpGetChildren2, Path: "/t"}
 	for b.Loop() {
 		if reply := do(e, c, &list); len(reply.Children) != 10 {
 			b.Fatal(reply.Children)
@@ -65,8 +66,8 @@ func BenchmarkGetChildren10(b *testing.B) {
 // Two requests and one event an iteration.
 func BenchmarkExistsWatchAndFire(b *testing.B) {
 	e, c := bench(b, 1)
-	exists := fakezk.Request{Op: fakezk.OpExists, Path: "/t", Watch: true}
-	set := fakezk.Request{Op: fakezk.OpSetData, Path: "/t", Version: -1}
+	exists := fakezk.Request{Op: wire.OpExists, Path: "/t", Watch: true}
+	set := fakezk.Request{Op: wire.OpSetData, Path: "/t", Version: -1}
 	for b.Loop() {
 		do(e, c, &exists)
 		e.Request(0, c, &set)
@@ -80,7 +81,7 @@ func BenchmarkExistsWatchAndFire(b *testing.B) {
 // BenchmarkEpisodeSetUp is what every episode of a simulation pays: reset, three sessions, a node.
 func BenchmarkEpisodeSetUp(b *testing.B) {
 	e, _ := bench(b, 3)
-	create := fakezk.Request{Op: fakezk.OpCreate, Path: "/t", ACL: zk.WorldACL(zk.PermAll)}
+	create := fakezk.Request{Op: wire.OpCreate, Path: "/t", ACL: zk.WorldACL(zk.PermAll)}
 	for b.Loop() {
 		e.Reset(fakezk.Config{Replicas: 3})
 		for i := range 3 {

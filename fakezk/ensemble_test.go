@@ -14,6 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 var open = zk.WorldACL(zk.PermAll)
@@ -32,77 +34,6 @@ func dump(e *fakezk.Ensemble, replica int) string {
 	var b strings.Builder
 	e.WalkAt(replica, "/", func(path string, n fakezk.NodeInfo) { fmt.Fprintf(&b, "%s %+v\n", path, n) })
 	return b.String()
-}
-
-// events takes all messages from a connection and shows the events.
-func events(e *fakezk.Ensemble, c fakezk.ConnID) []string {
-	list := []string{}
-	for m, ok := e.Next(c); ok; m, ok = e.Next(c) {
-		if m.Reply == nil && !m.Closed {
-			list = append(list, strings.TrimPrefix(m.Event.String(), "EventNode")+" "+m.Path)
-		}
-	}
-	return list
-}
-
-// TestWatchTable is the table of what fires what (DataTree.createNode, deleteNode, setData): a
-// watch of each kind, one cause at a time, each in a fresh ensemble.
-func TestWatchTable(t *testing.T) {
-	kinds := []struct {
-		name    string
-		request fakezk.Request
-		events  map[string]string // by cause; nothing if absent
-	}{
-		{"exists", fakezk.Request{Op: fakezk.OpExists, Path: "/p", Watch: true}, map[string]string{
-			"set": "DataChanged /p", "delete": "Deleted /p", "expire": "Deleted /p"}},
-		{"exists, absent", fakezk.Request{Op: fakezk.OpExists, Path: "/new", Watch: true}, map[string]string{
-			"create": "Created /new"}},
-		{"getData", fakezk.Request{Op: fakezk.OpGetData, Path: "/p", Watch: true}, map[string]string{
-			"set": "DataChanged /p", "delete": "Deleted /p", "expire": "Deleted /p"}},
-		{"getChildren", fakezk.Request{Op: fakezk.OpGetChildren, Path: "/p", Watch: true}, map[string]string{
-			"delete": "Deleted /p", "expire": "Deleted /p"}},
-		{"getChildren2 of parent", fakezk.Request{Op: fakezk.OpGetChildren2, Path: "/", Watch: true}, map[string]string{
-			"create": "ChildrenChanged /", "delete": "ChildrenChanged /", "expire": "ChildrenChanged /"}},
-		{"getData of parent", fakezk.Request{Op: fakezk.OpGetData, Path: "/", Watch: true}, nil},
-		{"persistent", fakezk.Request{Op: fakezk.OpAddWatch, Path: "/p"}, map[string]string{
-			"set": "DataChanged /p", "delete": "Deleted /p", "expire": "Deleted /p"}},
-		{"persistent of parent", fakezk.Request{Op: fakezk.OpAddWatch, Path: "/"}, map[string]string{
-			"create": "ChildrenChanged /", "delete": "ChildrenChanged /", "expire": "ChildrenChanged /"}},
-		{"recursive", fakezk.Request{Op: fakezk.OpAddWatch, Path: "/p", Kind: 1}, map[string]string{
-			"set": "DataChanged /p", "delete": "Deleted /p", "expire": "Deleted /p"}},
-		{"recursive of parent", fakezk.Request{Op: fakezk.OpAddWatch, Path: "/", Kind: 1}, map[string]string{
-			"create": "Created /new", "set": "DataChanged /p", "delete": "Deleted /p", "expire": "Deleted /p"}},
-	}
-	causes := map[string]func(e *fakezk.Ensemble, owner int64){
-		"create": admin(fakezk.Request{Op: fakezk.OpCreate, Path: "/new", ACL: open}),
-		"set":    admin(fakezk.Request{Op: fakezk.OpSetData, Path: "/p", Version: -1}),
-		"setACL": admin(fakezk.Request{Op: fakezk.OpSetACL, Path: "/p", Version: -1, ACL: open}),
-		"delete": admin(fakezk.Request{Op: fakezk.OpDelete, Path: "/p", Version: -1}),
-		"expire": func(e *fakezk.Ensemble, owner int64) { e.Expire(0, owner) },
-		"fail":   admin(fakezk.Request{Op: fakezk.OpSetData, Path: "/p", Version: 7}),
-	}
-	for _, kind := range kinds {
-		for cause, act := range causes {
-			e := fakezk.New(fakezk.Config{})
-			owner, session := connect(t, e, 0, 10000)
-			do(e, owner, &fakezk.Request{Op: fakezk.OpCreate, Path: "/p", Flags: zk.FlagEphemeral, ACL: open})
-			watcher, _ := connect(t, e, 0, 10000)
-			do(e, watcher, &kind.request)
-			armed := len(e.Watches())
-			act(e, session.SessionID)
-			got := strings.Join(events(e, watcher), ", ")
-			if got != kind.events[cause] {
-				t.Errorf("watch %s, cause %s: events %q, want %q", kind.name, cause, got, kind.events[cause])
-			}
-			if used := len(e.Watches()) < armed; used != (got != "" && kind.request.Watch) {
-				t.Errorf("watch %s, cause %s: used up %t after events %q", kind.name, cause, used, got)
-			}
-		}
-	}
-}
-
-func admin(r fakezk.Request) func(*fakezk.Ensemble, int64) {
-	return func(e *fakezk.Ensemble, _ int64) { e.Admin(0, &r) }
 }
 
 // TestPassword compares with java.util.Random(42), whose first numbers are well known.
@@ -176,9 +107,9 @@ func TestChildOrder(t *testing.T) {
 		e := fakezk.New(fakezk.Config{Order: order})
 		c, _ := connect(t, e, 0, 10000)
 		for _, name := range names {
-			do(e, c, &fakezk.Request{Op: fakezk.OpCreate, Path: "/" + string(name), ACL: open})
+			do(e, c, &fakezk.Request{Op: wire.OpCreate, Path: "/" + string(name), ACL: open})
 		}
-		return strings.Join(do(e, c, &fakezk.Request{Op: fakezk.OpGetChildren, Path: "/"}).Children, " ")
+		return strings.Join(do(e, c, &fakezk.Request{Op: wire.OpGetChildren, Path: "/"}).Children, " ")
 	}
 	orders := map[string]bool{}
 	for order := range uint64(20) {
@@ -198,16 +129,16 @@ func TestRepliesAreOwned(t *testing.T) {
 	e := fakezk.New(fakezk.Config{})
 	c, _ := connect(t, e, 0, 10000)
 	acl := []zk.ACL{{Perms: 31, Scheme: "world", ID: "anyone"}, {Perms: 1, Scheme: "ip", ID: "1.1.1.1"}}
-	create := fakezk.Request{Op: fakezk.OpCreate, Path: "/a", Data: []byte("data"), ACL: acl}
+	create := fakezk.Request{Op: wire.OpCreate, Path: "/a", Data: []byte("data"), ACL: acl}
 	do(e, c, &create)
 	before := dump(e, 0)
 	create.Data[0], acl[0].Perms = 'X', 0
-	do(e, c, &fakezk.Request{Op: fakezk.OpGetACL, Path: "/a"}).ACL[0].Perms = 0
-	do(e, c, &fakezk.Request{Op: fakezk.OpGetChildren, Path: "/"}).Children[0] = "X"
+	do(e, c, &fakezk.Request{Op: wire.OpGetACL, Path: "/a"}).ACL[0].Perms = 0
+	do(e, c, &fakezk.Request{Op: wire.OpGetChildren, Path: "/"}).Children[0] = "X"
 	if after := dump(e, 0); after != before {
 		t.Errorf("was\n%sis\n%s", before, after)
 	}
-	conn, _, _ := fakezk.NewLocal(fakezk.Config{}).Connect(time.Second)
+	conn, _, _ := goclient.NewLocal(fakezk.Config{}).Connect(time.Second)
 	conn.Create("/a", []byte("data"), 0, open)
 	for _, get := range []func() []byte{
 		func() []byte { data, _, _ := conn.Get("/a"); return data },
@@ -225,9 +156,9 @@ func TestRepliesAreOwned(t *testing.T) {
 func TestBounds(t *testing.T) {
 	e := fakezk.New(fakezk.Config{Replicas: 2})
 	c, _ := connect(t, e, 0, 10000)
-	do(e, c, &fakezk.Request{Op: fakezk.OpAddWatch, Path: "/", Kind: 1})
+	do(e, c, &fakezk.Request{Op: wire.OpAddWatch, Path: "/", Kind: 1})
 	e.SetLag(1, true)
-	set := fakezk.Request{Op: fakezk.OpSetData, Path: "/", Version: -1}
+	set := fakezk.Request{Op: wire.OpSetData, Path: "/", Version: -1}
 	for range max(fakezk.LogMax, fakezk.QueueMax) + 10 {
 		e.Admin(0, &set)
 	}
@@ -253,7 +184,7 @@ func TestBounds(t *testing.T) {
 func TestOutOfRange(t *testing.T) {
 	e := fakezk.New(fakezk.Config{Replicas: -1})
 	for _, id := range []fakezk.ConnID{-1, 0, 1 << 30} {
-		e.Request(0, id, &fakezk.Request{Op: fakezk.OpPing})
+		e.Request(0, id, &fakezk.Request{Op: wire.OpPing})
 		e.Drop(id)
 		if _, ok := e.Next(id); ok || e.Pending(id) != 0 {
 			t.Errorf("connection %d exists", id)
@@ -280,13 +211,13 @@ func TestHooks(t *testing.T) {
 	seen := 0
 	e.OnEvent = func(fakezk.ConnID, fakezk.Message) { seen++ }
 	c, session := connect(t, e, 1, 10000)
-	do(e, c, &fakezk.Request{Op: fakezk.OpExists, Path: "/a", Watch: true})
-	do(e, c, &fakezk.Request{Op: fakezk.OpCreate, Path: "/a", Flags: zk.FlagEphemeral, ACL: open})
-	do(e, c, &fakezk.Request{Op: fakezk.OpMulti, Ops: []fakezk.Request{
-		{Op: fakezk.OpSetData, Path: "/a", Version: 0}, {Op: fakezk.OpCheck, Path: "/a", Version: 1},
-		{Op: fakezk.OpSetData, Path: "/zookeeper/quota", Version: 0},
+	do(e, c, &fakezk.Request{Op: wire.OpExists, Path: "/a", Watch: true})
+	do(e, c, &fakezk.Request{Op: wire.OpCreate, Path: "/a", Flags: zk.FlagEphemeral, ACL: open})
+	do(e, c, &fakezk.Request{Op: wire.OpMulti, Ops: []fakezk.Request{
+		{Op: wire.OpSetData, Path: "/a", Version: 0}, {Op: wire.OpCheck, Path: "/a", Version: 1},
+		{Op: wire.OpSetData, Path: "/zookeeper/quota", Version: 0},
 	}})
-	do(e, c, &fakezk.Request{Op: fakezk.OpDelete, Path: "/none"})
+	do(e, c, &fakezk.Request{Op: wire.OpDelete, Path: "/none"})
 	e.Expire(0, session.SessionID)
 	want := []string{
 		"1 op -10  by 200000000000001 of 0",

@@ -7,24 +7,18 @@ import (
 
 // CheckInvariants returns how the ensemble breaks one of the invariants that its types state.
 func (e *Ensemble) CheckInvariants() error {
-	for i, r := range e.replicas {
+	for i, r := range e.cluster.replicas {
 		if err := r.checkTree(); err != nil {
 			return fmt.Errorf("replica %d: %w", i, err)
 		}
 		if err := r.checkWatches(); err != nil {
 			return fmt.Errorf("replica %d: %w", i, err)
 		}
-		if behind := e.behind(r); behind < 0 || behind > len(e.log) || !r.lagging && behind != 0 {
-			return fmt.Errorf("replica %d is %d behind, lags %t, the log has %d", i, behind, r.lagging, len(e.log))
-		}
 	}
-	if len(e.pending) != 0 {
-		return fmt.Errorf("%d records of a multi are left", len(e.pending))
+	if len(e.proposer.pending) != 0 {
+		return fmt.Errorf("%d records of a multi are left", len(e.proposer.pending))
 	}
-	if len(e.log) > 0 && !slices.ContainsFunc(e.replicas, func(r *replica) bool { return e.behind(r) == len(e.log) }) {
-		return fmt.Errorf("the log keeps %d transactions that nobody needs", len(e.log))
-	}
-	return nil
+	return e.cluster.check()
 }
 
 func (s *siblings) check() error {
@@ -98,9 +92,6 @@ func (r *replica) checkWatches() error {
 	return nil
 }
 
-// Size is how many bytes the request is on the wire.
-func (r *Request) Size() int { return r.size() }
-
 // NextVersion is what follows a version.
 func (c Compat) NextVersion(v int32) int32 { return c.next(v) }
 
@@ -113,18 +104,11 @@ const (
 func Password(session int64) []byte { return password(session) }
 
 // ReplicaZxid is the last transaction that a replica has applied.
-func (e *Ensemble) ReplicaZxid(replica int) int64 { return e.replicas[replica].zxid }
-
-// SetVersion sets the version of a znode, which no client can bring about in reasonable time.
-func (e *Ensemble) SetVersion(path string, version int32) {
-	for _, r := range e.replicas {
-		r.nodes[path].version = version
-	}
-}
+func (e *Ensemble) ReplicaZxid(replica int) int64 { return e.cluster.replicas[replica].zxid }
 
 // NodeAt is Node on any replica, which may be behind.
 func (e *Ensemble) NodeAt(replica int, path string) (NodeInfo, bool) {
-	n := e.replicas[replica].nodes[path]
+	n := e.cluster.replicas[replica].nodes[path]
 	if n == nil {
 		return NodeInfo{}, false
 	}
@@ -133,7 +117,7 @@ func (e *Ensemble) NodeAt(replica int, path string) (NodeInfo, bool) {
 
 // WalkAt is Walk on any replica, which may be behind.
 func (e *Ensemble) WalkAt(replica int, root string, f func(path string, n NodeInfo)) {
-	e.replicas[replica].nodes[root].walk(f)
+	e.cluster.replicas[replica].nodes[root].walk(f)
 }
 
 // WatchesOn lists the watches of all kinds that are armed on exactly this path.

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // NodeInfo is a node as the leader has it. Its slices are not to be changed.
@@ -22,7 +24,7 @@ type NodeInfo struct {
 
 // Node returns the leader's truth about a path; false if there is no such node.
 func (e *Ensemble) Node(path string) (NodeInfo, bool) {
-	n := e.leader().nodes[path]
+	n := e.cluster.leader().nodes[path]
 	if n == nil {
 		return NodeInfo{}, false
 	}
@@ -31,7 +33,7 @@ func (e *Ensemble) Node(path string) (NodeInfo, bool) {
 
 // Czxid returns the transaction that created a node that is there on the leader; 0 if there is none.
 func (e *Ensemble) Czxid(path string) int64 {
-	if n := e.leader().nodes[path]; n != nil {
+	if n := e.cluster.leader().nodes[path]; n != nil {
 		return n.czxid
 	}
 	return 0
@@ -52,7 +54,7 @@ func (n *node) info() NodeInfo {
 // Walk calls f for a node and all below it on the leader: parents before children, siblings by name. f must not
 // change the ensemble.
 func (e *Ensemble) Walk(root string, f func(path string, n NodeInfo)) {
-	if n := e.leader().nodes[root]; n != nil {
+	if n := e.cluster.leader().nodes[root]; n != nil {
 		n.walk(f)
 	}
 }
@@ -72,21 +74,20 @@ var ErrNoNode = errors.New("no such node")
 // SetSequence sets the number of the next sequential child of path, so that a test can start near 2147483647. It is a
 // transaction of its own. A number that was given out already may lead to names that exist. The error is ErrNoNode.
 func (e *Ensemble) SetSequence(path string, next int32) error {
-	return e.set(opSetSequence, path, next)
+	return setCounters(e, opSetSequence, path, next)
 }
 
 // SetVersions sets the versions of the data and of the ACL of path, as SetSequence does the counter.
 func (e *Ensemble) SetVersions(path string, version int32) error {
-	return e.set(opSetVersions, path, version)
+	return setCounters(e, opSetVersions, path, version)
 }
 
-func (e *Ensemble) set(op Op, path string, counter int32) error {
-	n := e.leader().nodes[path]
+func setCounters(e *Ensemble, op wire.Op, path string, counter int32) error {
+	n := e.cluster.leader().nodes[path]
 	if n == nil {
 		return fmt.Errorf("fakezk: set the counters of %s: %w; create it first", path, ErrNoNode)
 	}
-	e.edits = append(e.edits[:0], edit{op: op, path: n.path, owner: int64(counter)})
-	e.commit(transaction{edits: e.edits}, nil)
+	e.commitOne(transaction{}, edit{op: op, path: n.path, owner: int64(counter)})
 	return nil
 }
 
@@ -102,9 +103,9 @@ type SessionInfo struct {
 // Sessions lists the sessions that have not ended, by id.
 func (e *Ensemble) Sessions() []SessionInfo {
 	connected := map[*session]bool{}
-	for _, r := range e.replicas {
+	for _, r := range e.cluster.replicas {
 		for _, c := range r.connections {
-			if c.index == c.session.owner {
+			if r.index == c.session.owner {
 				connected[c.session] = true
 			}
 		}
@@ -121,10 +122,10 @@ type WatchKind string
 
 // The kinds of watches. The server does not tell a watch set by exists from one set by getData.
 const (
-	WatchData       WatchKind = "data"
+	watchData       WatchKind = "data"
 	WatchChild      WatchKind = "child"
-	WatchPersistent WatchKind = "persistent"
-	WatchRecursive  WatchKind = "recursive"
+	watchPersistent WatchKind = "persistent"
+	watchRecursive  WatchKind = "recursive"
 )
 
 // WatchInfo is a watch that is armed at a server.
@@ -138,17 +139,17 @@ type WatchInfo struct {
 
 // Watches lists the one-shot watches that are armed anywhere, by path, session, connection and kind.
 func (e *Ensemble) Watches() []WatchInfo {
-	persists := func(w WatchInfo) bool { return w.Kind == WatchPersistent || w.Kind == WatchRecursive }
+	persists := func(w WatchInfo) bool { return w.Kind == watchPersistent || w.Kind == watchRecursive }
 	return slices.DeleteFunc(e.AllWatches(), persists)
 }
 
 // AllWatches lists the watches of all kinds that are armed anywhere, in the same order. A persistent watch, which is in
 // both tables of its server, is listed once.
 func (e *Ensemble) AllWatches() (list []WatchInfo) {
-	for _, r := range e.replicas {
-		list = r.child.appendTo(r.data.appendTo(list, modeOneShot, WatchData), modeOneShot, WatchChild)
+	for _, r := range e.cluster.replicas {
+		list = r.child.appendTo(r.data.appendTo(list, modeOneShot, watchData), modeOneShot, WatchChild)
 		for _, t := range [...]*watchTable{&r.data, &r.child} {
-			list = t.appendTo(t.appendTo(list, modePersistent, WatchPersistent), modeRecursive, WatchRecursive)
+			list = t.appendTo(t.appendTo(list, modePersistent, watchPersistent), modeRecursive, watchRecursive)
 		}
 	}
 	return slices.Compact(sortedWatches(list))
@@ -159,7 +160,7 @@ func (t *watchTable) appendTo(list []WatchInfo, mode watchModes, kind WatchKind)
 	for path, watchers := range t.lists {
 		for _, w := range watchers {
 			if w.modes&mode != 0 {
-				list = append(list, WatchInfo{path, kind, w.c.session.id, w.c.id, w.c.index})
+				list = append(list, WatchInfo{path, kind, w.c.session.id, w.c.id, w.c.replica.index})
 			}
 		}
 	}
@@ -174,9 +175,6 @@ func sortedWatches(list []WatchInfo) []WatchInfo {
 	return list
 }
 
-// Config returns the configuration, with defaults filled in.
-func (e *Ensemble) Config() Config { return e.cfg }
-
 // Counts is how much a replica has.
 type Counts struct {
 	Nodes, Ephemerals int
@@ -186,7 +184,7 @@ type Counts struct {
 
 // Count counts what a replica has; zeros for one that does not exist.
 func (e *Ensemble) Count(replica int) (n Counts) {
-	r := e.replica(replica)
+	r := e.cluster.replica(replica)
 	if r == nil {
 		return n
 	}

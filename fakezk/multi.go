@@ -1,69 +1,67 @@
 package fakezk
 
-// OpError is the type of a result of a multi that is an error.
-const OpError Op = -1
+import "github.com/zktorture/zktorture/fakezk/wire"
 
 // multi carries out all operations or none. The header's error is 0 either way; if one fails, those before it answer
 // 0, it answers its code, and those after it RuntimeInconsistency (FinalRequestProcessor, case multi). Only a multi
 // that the server cannot parse has an error of its own.
 func (e *Ensemble) multi(now int64, c *connection, r *Request, reply *Response) {
 	results := make([]Result, len(r.Ops))
-	failed, code := e.prepareMulti(c, r.Ops, results)
-	clear(e.pending)
+	edits, code := e.proposer.prepareMulti(c, r.Ops, results, e.edits[:0])
+	e.edits = edits
 	t := transaction{time: now, session: c.session.id}
 	switch {
-	case code == CodeMarshalling:
+	case code == wire.CodeMarshalling:
 		reply.Err, results = code, nil
 		e.commit(t, nil)
-	case code != CodeOK:
-		fail(results, failed, code)
+	case code != wire.CodeOK:
+		fail(results, len(edits), code)
 		e.commit(t, nil)
 	default:
-		t.edits = e.edits
+		t.edits = edits
 		e.commit(t, results)
 	}
 	reply.Results = results
 }
 
-func fail(results []Result, failed int, code Code) {
+func fail(results []Result, failed int, code wire.Code) {
 	for i := range results {
-		results[i] = Result{Op: OpError}
+		results[i] = Result{Op: wire.OpError}
 		if i > failed {
-			results[i].Err = CodeRuntimeInconsistency
+			results[i].Err = wire.CodeRuntimeInconsistency
 		}
 	}
 	results[failed].Err = code
 }
 
-// prepareMulti checks each operation against the outcome of the ones before it. It leaves an edit for each in
-// e.edits, and returns which failed, and how.
-func (e *Ensemble) prepareMulti(c *connection, ops []Request, results []Result) (int, Code) {
-	e.edits = e.edits[:0]
-	for i := range ops {
-		if !multiOperation(ops[i].Op) {
-			return i, CodeMarshalling
-		}
+// prepareMulti checks each operation against the outcome of the ones before it, and appends an edit for each, up to the
+// first that fails.
+func (p *proposer) prepareMulti(c *connection, ops []Request, results []Result, edits []edit) ([]edit, wire.Code) {
+	defer clear(p.pending)
+	if count(ops, multiOperation) < len(ops) {
+		return edits, wire.CodeMarshalling
 	}
 	for i := range ops {
 		op, ok := derived(&ops[i])
 		if !ok {
-			return i, CodeMarshalling
+			return edits, wire.CodeMarshalling
 		}
-		x, code := e.prepare(c, &ops[i], op)
-		if code != CodeOK {
-			return i, code
+		x, code := p.prepare(c, &ops[i], op)
+		if code != wire.CodeOK {
+			return edits, code
 		}
-		e.edits = append(e.edits, x)
-		e.foresee(&e.edits[i])
-		e.edits[i].acl = rewritten(x.acl)
+		p.foresee(&x)
 		results[i] = multiResult(op, x.path)
+		x.acl = rewritten(x.acl)
+		edits = append(edits, x)
 	}
-	return 0, CodeOK
+	return edits, wire.CodeOK
 }
 
-func multiOperation(op Op) bool {
+func multiOperation(op wire.Op) bool {
 	switch op {
-	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL, OpDelete, OpSetData, OpCheck:
+	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL, wire.OpDelete,
+		wire.OpSetData, wire.OpCheck:
 		return true
 	}
 	return false
@@ -71,28 +69,28 @@ func multiOperation(op Op) bool {
 
 // derived is the operation that the server makes of one in a multi: it derives the kind of a creation from the flags
 // (MultiOperationRecord.deserialize, Op.create). False: TTL flags outside createTTL end in a ClassCastException.
-func derived(r *Request) (Op, bool) {
+func derived(r *Request) (wire.Op, bool) {
 	switch r.Op {
-	case OpDelete, OpSetData, OpCheck:
+	case wire.OpDelete, wire.OpSetData, wire.OpCheck:
 		return r.Op, true
 	}
 	switch r.Flags {
 	case 4:
-		return OpCreateContainer, true
+		return wire.OpCreateContainer, true
 	case flagTTL, flagTTLSeq:
-		return OpCreateTTL, r.Op == OpCreateTTL
+		return wire.OpCreateTTL, r.Op == wire.OpCreateTTL
 	}
-	return OpCreate, true
+	return wire.OpCreate, true
 }
 
 // multiResult is the success of an operation without its Stat. Containers and TTL nodes are answered as create2, with
 // a Stat; create2 as create, without.
-func multiResult(op Op, path string) Result {
+func multiResult(op wire.Op, path string) Result {
 	switch op {
-	case OpCreate:
-		return Result{Op: OpCreate, Path: path}
-	case OpCreateContainer, OpCreateTTL:
-		return Result{Op: OpCreate2, Path: path}
+	case wire.OpCreate:
+		return Result{Op: wire.OpCreate, Path: path}
+	case wire.OpCreateContainer, wire.OpCreateTTL:
+		return Result{Op: wire.OpCreate2, Path: path}
 	}
 	return Result{Op: op}
 }
@@ -103,9 +101,9 @@ const answerMax = 16 << 20
 
 // multiRead answers each read on its own, from one moment. It leaves no watches. Writes are found out at the first one,
 // when the error's reply has a list already; reads and writes together before that.
-func (e *Ensemble) multiRead(c *connection, r *Request, reply *Response) {
+func (c *connection) multiRead(r *Request, reply *Response) {
 	if reads := count(r.Ops, multiReading); reads < len(r.Ops) {
-		reply.Err = CodeMarshalling
+		reply.Err = wire.CodeMarshalling
 		if count(r.Ops, multiOperation) == len(r.Ops) {
 			reply.Results = []Result{}
 		}
@@ -115,22 +113,22 @@ func (e *Ensemble) multiRead(c *connection, r *Request, reply *Response) {
 	for i := range r.Ops {
 		var one Response
 		unwatched := Request{Op: r.Ops[i].Op, Path: r.Ops[i].Path}
-		e.read(c, &unwatched, &one)
+		c.read(&unwatched, &one)
 		results[i] = Result{Op: r.Ops[i].Op, Err: one.Err, Data: one.Data, Stat: one.Stat, Children: one.Children}
-		if one.Err != CodeOK {
-			results[i].Op = OpError
+		if one.Err != wire.CodeOK {
+			results[i].Op = wire.OpError
 		}
 		if length += results[i].length(); length > answerMax {
-			e.hangUp(c)
+			c.hangUp()
 			return
 		}
 	}
 	reply.Results = results
 }
 
-func multiReading(op Op) bool { return op == OpGetData || op == OpGetChildren }
+func multiReading(op wire.Op) bool { return op == wire.OpGetData || op == wire.OpGetChildren }
 
-func count(ops []Request, is func(Op) bool) (n int) {
+func count(ops []Request, is func(wire.Op) bool) (n int) {
 	for i := range ops {
 		if is(ops[i].Op) {
 			n++

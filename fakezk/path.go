@@ -26,7 +26,7 @@ func special(path string) bool {
 	return false
 }
 
-// serverPath tells whether the server accepts a path (common/PathUtils.ValidatePath). It differs
+// serverPath reports whether the server accepts a path (common/PathUtils.ValidatePath). It differs
 // from what go-zookeeper's client accepts: no character outside the Basic Multilingual Plane.
 func serverPath(path string) bool {
 	if path == "/" {

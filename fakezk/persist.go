@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // Transaction is an entry of the log, in a form in which it can be kept: see [Ensemble.OnTransaction] and
@@ -22,7 +24,7 @@ type Transaction struct {
 
 // Edit is one elementary change of a transaction.
 type Edit struct {
-	Op      Op       `json:"op"`
+	Op      wire.Op  `json:"op"`
 	Path    string   `json:"path,omitempty"`
 	Data    []byte   `json:"data"`
 	ACL     []zk.ACL `json:"acl,omitempty"`
@@ -30,12 +32,12 @@ type Edit struct {
 	Timeout int64    `json:"timeout_ms,omitempty"` // of a session that begins
 }
 
-// record returns a transaction as it is kept.
-func (e *Ensemble) record(t *transaction) Transaction {
+// recordOf returns a transaction as it is kept.
+func recordOf(t *transaction, all sessions) Transaction {
 	kept := Transaction{Zxid: t.zxid, Time: t.time, Session: t.session}
 	for _, x := range t.edits {
 		edit := Edit{Op: x.op, Path: x.path, Data: x.data, ACL: x.acl, Owner: x.owner}
-		if s := e.session(x.owner); x.op == OpCreateSession && s != nil {
+		if s := all.byID(x.owner); x.op == wire.OpCreateSession && s != nil {
 			edit.Timeout = s.timeout
 		}
 		kept.Edits = append(kept.Edits, edit)
@@ -43,61 +45,63 @@ func (e *Ensemble) record(t *transaction) Transaction {
 	return kept
 }
 
-// ErrLog is returned by Replay and Load for what does not follow from what is there.
-var ErrLog = errors.New("fakezk: it does not fit")
+// errLog is returned by Replay and Load for what does not follow from what is there.
+var errLog = errors.New("fakezk: it does not fit")
 
-// Replay carries out a transaction of the log of an ensemble that was as this one is. The error is ErrLog, and nothing
+// Replay carries out a transaction of the log of an ensemble that was as this one is. The error is errLog, and nothing
 // has changed, if it cannot be.
 func (e *Ensemble) Replay(t Transaction) error {
 	epoch := t.Zxid >> 32
 	if begins := epoch > e.Zxid()>>32 && t.Zxid == epoch<<32+1; t.Zxid != e.Zxid()+1 && !begins {
-		return fmt.Errorf("%w: transaction 0x%x after 0x%x", ErrLog, t.Zxid, e.Zxid())
+		return fmt.Errorf("%w: transaction 0x%x after 0x%x", errLog, t.Zxid, e.Zxid())
 	}
-	defer clear(e.pending)
+	defer clear(e.proposer.pending)
 	edits := make([]edit, len(t.Edits))
 	for i, x := range t.Edits {
 		edits[i] = edit{op: x.Op, path: x.Path, data: x.Data, acl: shared(x.ACL), owner: x.Owner}
-		if err := e.fits(&edits[i]); err != nil {
-			return fmt.Errorf("%w: transaction 0x%x, edit %d: %w", ErrLog, t.Zxid, i+1, err)
+		err := e.proposer.fits(&edits[i])
+		if x.Op == wire.OpCreateSession && e.Alive(x.Owner) {
+			err = fmt.Errorf("session 0x%x is there already", uint64(x.Owner))
 		}
-		e.foresee(&edits[i])
+		if err != nil {
+			return fmt.Errorf("%w: transaction 0x%x, edit %d: %w", errLog, t.Zxid, i+1, err)
+		}
+		e.proposer.foresee(&edits[i])
 	}
 	for _, x := range t.Edits {
 		switch x.Op {
-		case OpCreateSession:
+		case wire.OpCreateSession:
 			e.keepSession(x.Owner, x.Timeout)
-		case OpCloseSession:
-			e.loseSession(x.Owner)
-		case OpReconfig:
-			e.membership = membershipIn(x.Data)
+		case wire.OpCloseSession:
+			if s := e.sessions.byID(x.Owner); s != nil {
+				e.sessions.end(s)
+			}
+		case wire.OpReconfig:
+			e.proposer.members = membershipIn(x.Data)
 		}
 	}
-	e.epoch = epoch
+	e.cluster.epoch = epoch
 	e.commit(transaction{time: t.Time, session: t.Session, edits: edits}, nil)
 	return nil
 }
 
-// fits tells whether an edit can be applied after those that are pending.
-func (e *Ensemble) fits(x *edit) error {
-	there := e.look(x.path).exists
+// fits reports why an edit cannot be applied after those that are pending.
+func (p *proposer) fits(x *edit) error {
+	there := p.look(x.path).exists
 	switch x.op {
-	case OpCreate:
-		if there || x.path == "" || !e.look(parentOf(x.path)).exists {
+	case wire.OpCreate:
+		if there || x.path == "" || !p.look(parentOf(x.path)).exists {
 			return fmt.Errorf("%q cannot be created", x.path)
 		}
-	case OpDelete:
-		if !there || e.look(x.path).children > 0 || x.path == "/" {
+	case wire.OpDelete:
+		if !there || p.look(x.path).children > 0 || x.path == "/" {
 			return fmt.Errorf("%q cannot be deleted", x.path)
 		}
-	case OpSetData, OpSetACL, OpReconfig, opSetSequence, opSetVersions:
+	case wire.OpSetData, wire.OpSetACL, wire.OpReconfig, opSetSequence, opSetVersions:
 		if !there {
 			return fmt.Errorf("%q is not there", x.path)
 		}
-	case OpCheck, OpCloseSession:
-	case OpCreateSession:
-		if e.Alive(x.owner) {
-			return fmt.Errorf("session 0x%x is there already", uint64(x.owner))
-		}
+	case wire.OpCheck, wire.OpCreateSession, wire.OpCloseSession:
 	default:
 		return fmt.Errorf("there is no operation %d in a log", x.op)
 	}
@@ -107,19 +111,11 @@ func (e *Ensemble) fits(x *edit) error {
 // keepSession adds a session of before, which belongs to the replica that opened it until it connects again.
 func (e *Ensemble) keepSession(id, timeout int64) {
 	s := &session{id: id, timeout: timeout}
-	if opener := int(id>>56) - 1; e.replica(opener) != nil {
-		s.owner = opener
-		e.replicas[opener].sessions = max(e.replicas[opener].sessions, id&sessionMask-e.cfg.SessionBase)
+	if opener := e.cluster.replica(int(id>>56) - 1); opener != nil {
+		s.owner = opener.index
+		opener.sessions = max(opener.sessions, id&sessionMask-e.cfg.SessionBase)
 	}
-	i, _ := e.findSession(id)
-	e.sessions = slices.Insert(e.sessions, i, s)
-}
-
-func (e *Ensemble) loseSession(id int64) {
-	if i, ok := e.findSession(id); ok {
-		e.sessions[i].closed = true
-		e.sessions = slices.Delete(e.sessions, i, i+1)
-	}
+	e.sessions.add(s)
 }
 
 // savedState begins what Save writes; a savedNode follows for each znode, a parent before its children.
@@ -154,14 +150,14 @@ type savedNode struct {
 func (e *Ensemble) Save(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	encoder := json.NewEncoder(out)
-	state := savedState{Zxid: e.Zxid(), Nodes: len(e.leader().nodes) - 1}
+	state := savedState{Zxid: e.Zxid(), Nodes: len(e.cluster.leader().nodes) - 1}
 	for _, s := range e.sessions {
 		state.Sessions = append(state.Sessions, savedSession{s.id, s.timeout})
 	}
 	if err := encoder.Encode(state); err != nil {
 		return err
 	}
-	if err := e.leader().root.save(encoder); err != nil {
+	if err := e.cluster.leader().root.save(encoder); err != nil {
 		return err
 	}
 	return out.Flush()
@@ -187,28 +183,28 @@ func (e *Ensemble) Load(now int64, r io.Reader) error {
 	in.DisallowUnknownFields()
 	var state savedState
 	if err := in.Decode(&state); err != nil {
-		return fmt.Errorf("%w: %w", ErrLog, err)
+		return fmt.Errorf("%w: %w", errLog, err)
 	}
 	for i := range state.Nodes {
 		var n savedNode
 		if err := in.Decode(&n); err != nil {
-			return fmt.Errorf("%w: znode %d: %w", ErrLog, i+1, err)
+			return fmt.Errorf("%w: znode %d: %w", errLog, i+1, err)
 		}
-		for _, replica := range e.replicas {
+		for _, replica := range e.cluster.replicas {
 			if err := replica.load(&n); err != nil {
 				return err
 			}
 		}
 	}
-	for _, replica := range e.replicas {
+	for _, replica := range e.cluster.replicas {
 		replica.zxid = state.Zxid
 	}
-	e.epoch = state.Zxid >> 32
+	e.cluster.epoch = state.Zxid >> 32
 	for _, s := range state.Sessions {
 		e.keepSession(s.ID, s.Timeout)
 	}
-	if len(e.leader().owned[0]) > 0 {
-		e.reapLater(now)
+	if len(e.cluster.leader().owned[0]) > 0 {
+		e.reaper.later(now, e.cfg.ReapInterval)
 	}
 	e.loadMembers()
 	return nil
@@ -216,12 +212,12 @@ func (e *Ensemble) Load(now int64, r io.Reader) error {
 
 // loadMembers takes the members from /zookeeper/config. The configured ones replace none, as of a server that had none.
 func (e *Ensemble) loadMembers() {
-	if text := e.leader().nodes[configPath].data; len(text) > 0 {
-		e.membership = membershipIn(text)
+	if text := e.cluster.leader().nodes[configPath].data; len(text) > 0 {
+		e.proposer.members = membershipIn(text)
 		return
 	}
-	for _, replica := range e.replicas {
-		replica.configure(e.membership.text(), 0, 0)
+	for _, replica := range e.cluster.replicas {
+		replica.configure(e.proposer.members.text(), 0, 0)
 	}
 }
 
@@ -229,7 +225,7 @@ func (r *replica) load(saved *savedNode) error {
 	n := r.nodes[saved.Path]
 	if n == nil {
 		if saved.Path == "" || saved.Path[0] != '/' || r.nodes[parentOf(saved.Path)] == nil {
-			return fmt.Errorf("%w: znode %q comes before its parent", ErrLog, saved.Path)
+			return fmt.Errorf("%w: znode %q comes before its parent", errLog, saved.Path)
 		}
 		n = r.link(saved.Path)
 	}

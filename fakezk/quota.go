@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // A subtree has a quota if /zookeeper/quota/<path>/zookeeper_limits exists. The sibling zookeeper_stats has its
@@ -136,36 +138,36 @@ func (t *tree) charge(path string, bytes, count int64) {
 	}
 }
 
-// overQuota tells whether a request exceeds a hard limit (ZooKeeperServer.checkQuota). It counts applied transactions
+// overQuota returns a code if a request exceeds a hard limit (ZooKeeperServer.checkQuota). It counts applied transactions
 // only: the operations of a multi do not add up. Unreadable limits and stats are Marshalling.
-func (e *Ensemble) overQuota(path string, bytes, count int64) Code {
-	if !e.cfg.EnforceQuota {
-		return CodeOK
+func (p *proposer) overQuota(path string, bytes, count int64) wire.Code {
+	if !p.cfg.EnforceQuota {
+		return wire.CodeOK
 	}
-	t := &e.leader().tree
+	t := p.tree
 	prefix := t.quotaOf(path)
 	if prefix == "" || t.nodes[limitsPath(prefix)] == nil {
-		return CodeOK
+		return wire.CodeOK
 	}
 	limits, ok := parseTrack(t.nodes[limitsPath(prefix)].data)
 	if !ok {
-		return CodeMarshalling
+		return wire.CodeMarshalling
 	}
 	counted := count != 0 && max(limits.get("count"), limits.get("countHardLimit")) > -1
 	weighed := bytes != 0 && max(limits.get("bytes"), limits.get("byteHardLimit")) > -1
 	stats := t.nodes[statsPath(prefix)]
 	if !counted && !weighed || stats == nil {
-		return CodeOK
+		return wire.CodeOK
 	}
 	now, ok := parseTrack(stats.data)
 	switch {
 	case !ok:
-		return CodeMarshalling
+		return wire.CodeMarshalling
 	case counted && exceeds(now.get("count")+count, limits.get("countHardLimit")),
 		weighed && exceeds(now.get("bytes")+bytes, limits.get("byteHardLimit")):
-		return CodeQuotaExceeded
+		return wire.CodeQuotaExceeded
 	}
-	return CodeOK
+	return wire.CodeOK
 }
 
 func exceeds(n, hardLimit int64) bool { return hardLimit > -1 && n > hardLimit }

@@ -5,82 +5,84 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // read answers from the connection's replica (FinalRequestProcessor).
-func (e *Ensemble) read(c *connection, r *Request, reply *Response) {
+func (c *connection) read(r *Request, reply *Response) {
 	switch r.Op {
-	case OpExists:
-		e.exists(c, r, reply)
-	case OpGetData, OpGetChildren, OpGetChildren2, OpAllChildren:
-		e.get(c, r, reply)
-	case OpGetACL:
-		getACL(c, r, reply)
-	case OpMultiRead:
-		e.multiRead(c, r, reply)
-	case OpGetEphemerals:
-		reply.Children = ephemerals(c, r.Path)
-	case OpWhoAmI:
+	case wire.OpExists:
+		c.exists(r, reply)
+	case wire.OpGetData, wire.OpGetChildren, wire.OpGetChildren2, wire.OpCountChildren:
+		c.get(r, reply)
+	case wire.OpGetACL:
+		c.getACL(r, reply)
+	case wire.OpMultiRead:
+		c.multiRead(r, reply)
+	case wire.OpGetEphemerals:
+		reply.Children = c.ephemerals(r.Path)
+	case wire.OpWhoAmI:
 		reply.ACL = mapped(c.whoAmI(), inACL(encoded))
-	case OpSetWatches, OpSetWatches2:
-		e.resumeWatches(c, r)
-	case OpAddWatch:
-		reply.Err = e.addWatch(c, r)
-	case OpCheckWatches, OpRemoveWatches:
-		reply.Err = e.matchWatches(c, r)
+	case wire.OpSetWatches, wire.OpSetWatches2:
+		c.resumeWatches(r)
+	case wire.OpAddWatch:
+		reply.Err = c.addWatch(r)
+	case wire.OpCheckWatches, wire.OpRemoveWatches:
+		reply.Err = c.matchWatches(r)
 	default:
-		reply.Err = CodeUnimplemented
+		reply.Err = wire.CodeUnimplemented
 	}
 }
 
 // exists leaves its watch whether or not the node exists.
-func (e *Ensemble) exists(c *connection, r *Request, reply *Response) {
+func (c *connection) exists(r *Request, reply *Response) {
 	if hasNUL(r.Path) {
-		reply.Err = CodeBadArguments
+		reply.Err = wire.CodeBadArguments
 		return
 	}
 	n := c.replica.nodes[r.Path]
-	if n != nil && e.cfg.Compat.ExistsNeedsRead && !c.admits(n.acl, zk.PermRead) {
-		reply.Err = CodeNoAuth
+	if n != nil && c.replica.compat.ExistsNeedsRead && !c.admits(n.acl, zk.PermRead) {
+		reply.Err = wire.CodeNoAuth
 		return
 	}
 	if r.Watch {
-		e.arm(&c.replica.data, r.Path, c, modeOneShot)
+		c.arm(&c.replica.data, r.Path, modeOneShot)
 	}
 	if n == nil {
-		reply.Err = CodeNoNode
+		reply.Err = wire.CodeNoNode
 		return
 	}
 	reply.Stat = n.stat()
 }
 
 // readable returns the node of a path if it exists and one of the permissions is there.
-func (c *connection) readable(path string, perms int32) (*node, Code) {
+func (c *connection) readable(path string, perms int32) (*node, wire.Code) {
 	n := c.replica.nodes[path]
 	switch {
 	case n == nil:
-		return nil, CodeNoNode
+		return nil, wire.CodeNoNode
 	case !c.admits(n.acl, perms):
-		return nil, CodeNoAuth
+		return nil, wire.CodeNoAuth
 	}
-	return n, CodeOK
+	return n, wire.CodeOK
 }
 
 // get is the common part of getData and the getChildren family: the watch is left only if the node exists and is
 // readable.
-func (e *Ensemble) get(c *connection, r *Request, reply *Response) {
+func (c *connection) get(r *Request, reply *Response) {
 	n, code := c.readable(r.Path, zk.PermRead)
-	if reply.Err = code; code != CodeOK {
+	if reply.Err = code; code != wire.CodeOK {
 		return
 	}
 	switch r.Op {
-	case OpGetData:
+	case wire.OpGetData:
 		reply.Data, reply.Stat = n.data, n.stat()
-	case OpGetChildren:
-		reply.Children = e.namesOf(n)
-	case OpGetChildren2:
-		reply.Children, reply.Stat = e.namesOf(n), n.stat()
-	case OpAllChildren:
+	case wire.OpGetChildren:
+		reply.Children = c.replica.streams.blocks.namesOf(n)
+	case wire.OpGetChildren2:
+		reply.Children, reply.Stat = c.replica.streams.blocks.namesOf(n), n.stat()
+	case wire.OpCountChildren:
 		reply.Number = n.descendants()
 		if r.Path == "" { // the server counts the names that begin with "/", and so the root's other one
 			reply.Number++
@@ -89,17 +91,17 @@ func (e *Ensemble) get(c *connection, r *Request, reply *Response) {
 	}
 	if r.Watch {
 		table := &c.replica.child
-		if r.Op == OpGetData {
+		if r.Op == wire.OpGetData {
 			table = &c.replica.data
 		}
-		e.arm(table, r.Path, c, modeOneShot)
+		c.arm(table, r.Path, modeOneShot)
 	}
 }
 
 // getACL hides digests from those who may read the node but not administer it.
-func getACL(c *connection, r *Request, reply *Response) {
+func (c *connection) getACL(r *Request, reply *Response) {
 	n, code := c.readable(r.Path, zk.PermRead|zk.PermAdmin)
-	if reply.Err = code; code != CodeOK {
+	if reply.Err = code; code != wire.CodeOK {
 		return
 	}
 	reply.Stat = n.stat()
@@ -110,7 +112,7 @@ func getACL(c *connection, r *Request, reply *Response) {
 }
 
 // ephemerals lists the session's ephemeral nodes whose path begins with the prefix.
-func ephemerals(c *connection, prefix string) []string {
+func (c *connection) ephemerals(prefix string) []string {
 	if c.session.id == 0 { // Admin's; the tree keeps containers under 0
 		return []string{}
 	}
@@ -123,10 +125,10 @@ func ephemerals(c *connection, prefix string) []string {
 }
 
 // addWatch checks neither existence nor ACL.
-func (e *Ensemble) addWatch(c *connection, r *Request) Code {
+func (c *connection) addWatch(r *Request) wire.Code {
 	if r.Kind != 0 && r.Kind != 1 {
-		return CodeMarshalling
+		return wire.CodeMarshalling
 	}
-	e.armBoth(c, []string{r.Path}, [...]watchModes{modePersistent, modeRecursive}[r.Kind])
-	return CodeOK
+	c.armBoth([]string{r.Path}, [...]watchModes{modePersistent, modeRecursive}[r.Kind])
+	return wire.CodeOK
 }

@@ -1,39 +1,41 @@
 package fakezk
 
+import "github.com/zktorture/zktorture/fakezk/wire"
+
 // reapMax is znode.container.maxPerMinute: how many nodes one look removes at most.
 const reapMax = 10000
 
-// reapLater schedules the next look at containers and TTL nodes at a multiple of the interval
-// (server/ContainerManager.java).
-func (e *Ensemble) reapLater(now int64) {
-	if e.reapAt == 0 {
-		e.reapAt = (now/e.cfg.ReapInterval + 1) * e.cfg.ReapInterval
+// reaper is when containers and TTL nodes are looked at.
+type reaper struct{ at int64 } // 0: there are none
+
+// later schedules the next look at a multiple of the interval (server/ContainerManager.java).
+func (r *reaper) later(now, interval int64) {
+	if r.at == 0 {
+		r.at = (now/interval + 1) * interval
 	}
 }
 
 // reap removes empty containers and TTL nodes that were not modified for their TTL, each in a transaction of its own.
 func (e *Ensemble) reap(now int64) {
-	e.reapAt = 0
-	for _, path := range e.reapable(now) {
-		e.edits = append(e.edits[:0], edit{op: OpDelete, path: path})
-		e.commit(transaction{time: now, edits: e.edits}, nil)
+	e.reaper.at = 0
+	for _, path := range e.cluster.leader().reapable(now) {
+		e.commitOne(transaction{time: now}, edit{op: wire.OpDelete, path: path})
 	}
-	if len(e.leader().owned[0]) > 0 {
-		e.reapLater(now)
+	if len(e.cluster.leader().owned[0]) > 0 {
+		e.reaper.later(now, e.cfg.ReapInterval)
 	}
 }
 
-func (e *Ensemble) reapable(now int64) []string {
-	var due []string
-	for _, path := range e.leader().ownedBy(0) {
-		if e.leader().nodes[path].due(now) && len(due) < reapMax {
+func (t *tree) reapable(now int64) (due []string) {
+	for _, path := range t.ownedBy(0) {
+		if t.nodes[path].due(now) && len(due) < reapMax {
 			due = append(due, path)
 		}
 	}
 	return due
 }
 
-// due tells whether a container or TTL node is to be removed. A container that never had a child is kept.
+// due reports whether a container or TTL node is to be removed. A container that never had a child is kept.
 func (n *node) due(now int64) bool {
 	if n.children.count > 0 {
 		return false

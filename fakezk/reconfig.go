@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 const configPath = "/zookeeper/config"
@@ -93,7 +95,7 @@ func (m *membership) voters() (n int) {
 func initialMembers(cfg Config) (m membership) {
 	for _, line := range cfg.Members {
 		key, address, _ := strings.Cut(line, "=")
-		if x, code := parseMember(key, address); code == CodeOK {
+		if x, code := parseMember(key, address); code == wire.CodeOK {
 			m.add(x)
 		}
 	}
@@ -110,52 +112,51 @@ func madeUpMembers(n int) (lines []string) {
 
 // reconfig answers with the new configuration; as every failed write, a refused one has a zxid.
 func (e *Ensemble) reconfig(now int64, c *connection, r *Request, reply *Response) {
-	next, code := e.prepareReconfig(c, r)
-	e.edits = e.edits[:0]
-	if code == CodeOK {
-		next.version = e.Zxid() + 1
-		e.membership = next
-		e.edits = append(e.edits, edit{op: OpReconfig, path: configPath, data: next.text()})
+	next, code := e.proposer.prepareReconfig(c, r)
+	t := transaction{time: now, session: c.session.id}
+	if reply.Err = code; code != wire.CodeOK {
+		e.commit(t, nil)
+		return
 	}
-	e.commit(transaction{time: now, session: c.session.id, edits: e.edits}, nil)
-	if reply.Err = code; code == CodeOK {
-		reply.Data, reply.Stat = next.text(), e.leader().nodes[configPath].stat()
-	}
+	next.version = e.Zxid() + 1
+	e.proposer.members = next
+	e.commitOne(t, edit{op: wire.OpReconfig, path: configPath, data: next.text()})
+	reply.Data, reply.Stat = next.text(), e.cluster.leader().nodes[configPath].stat()
 }
 
 // prepareReconfig makes the checks in the order of PrepRequestProcessor.pRequest2Txn, case reconfig.
-func (e *Ensemble) prepareReconfig(c *connection, r *Request) (next membership, code Code) {
+func (p *proposer) prepareReconfig(c *connection, r *Request) (next membership, code wire.Code) {
 	switch {
-	case !e.cfg.Reconfig:
-		return next, CodeReconfigDisabled
-	case len(e.membership.members) == 0:
-		return next, CodeUnimplemented
-	case r.ConfigVersion != -1 && r.ConfigVersion != e.membership.version:
-		return next, CodeBadVersion
+	case !p.cfg.Reconfig:
+		return next, wire.CodeReconfigDisabled
+	case len(p.members.members) == 0:
+		return next, wire.CodeUnimplemented
+	case r.ConfigVersion != -1 && r.ConfigVersion != p.members.version:
+		return next, wire.CodeBadVersion
 	}
 	if r.Members != nil {
 		next, code = parseMembership(string(r.Members))
 	} else {
-		next, code = e.membership.changed(r.Joining, r.Leaving)
+		next, code = p.members.changed(r.Joining, r.Leaving)
 	}
 	switch {
-	case code != CodeOK:
+	case code != wire.CodeOK:
 		return next, code
 	case next.voters() < 2: // standaloneEnabled is on by default
-		return next, CodeBadArguments
-	case !e.synced(next):
-		return next, CodeNewConfigNoQuorum
-	case !c.admits(e.look(configPath).acl, zk.PermWrite):
-		return next, CodeNoAuth
+		return next, wire.CodeBadArguments
+	case !next.synced(p.first):
+		return next, wire.CodeNewConfigNoQuorum
+	case !c.admits(p.look(configPath).acl, zk.PermWrite):
+		return next, wire.CodeNoAuth
 	}
-	return next, CodeOK
+	return next, wire.CodeOK
 }
 
-// synced tells whether a majority of the voters is here: servers that were not members at the beginning have never
+// synced reports whether a majority of the voters is here: servers that were not members at the beginning have never
 // been heard of (Leader.isQuorumSynced).
-func (e *Ensemble) synced(m membership) bool {
+func (m *membership) synced(first membership) bool {
 	here := 0
-	for _, x := range initialMembers(e.cfg).members {
+	for _, x := range first.members {
 		if slices.ContainsFunc(m.members, func(y member) bool { return y.id == x.id && !y.observer }) {
 			here++
 		}
@@ -164,30 +165,30 @@ func (e *Ensemble) synced(m membership) bool {
 }
 
 // changed is the incremental change: some leave, then some join.
-func (m membership) changed(joining, leaving string) (membership, Code) {
+func (m membership) changed(joining, leaving string) (membership, wire.Code) {
 	next := membership{members: slices.Clone(m.members)}
 	for _, id := range trimmedParts(leaving, ",") {
 		n, err := strconv.ParseInt(id, 10, 64)
 		if err != nil {
-			return next, CodeMarshalling
+			return next, wire.CodeMarshalling
 		}
 		next.remove(n)
 	}
 	for _, joiner := range trimmedParts(joining, ",") {
 		parts := trimmedParts(joiner, "=")
 		if len(parts) != 2 {
-			return next, CodeBadArguments
+			return next, wire.CodeBadArguments
 		}
 		x, code := parseMember(parts[0], parts[1])
-		if code == CodeOK && (x.client == "" || next.conflicts(&x)) {
-			code = CodeBadArguments
+		if code == wire.CodeOK && (x.client == "" || next.conflicts(&x)) {
+			code = wire.CodeBadArguments
 		}
-		if code != CodeOK {
+		if code != wire.CodeOK {
 			return next, code
 		}
 		next.add(x)
 	}
-	return next, CodeOK
+	return next, wire.CodeOK
 }
 
 // trimmedParts is StringUtils.split: parts that are not empty, without spaces around them.
@@ -200,7 +201,7 @@ func trimmedParts(text, separator string) (parts []string) {
 	return parts
 }
 
-// conflicts tells whether another member has one of the addresses of x; those of this machine do not count
+// conflicts reports whether another member has one of the addresses of x; those of this machine do not count
 // (QuorumServer.checkAddressDuplicate).
 func (m *membership) conflicts(x *member) bool {
 	own := x.addresses()
@@ -220,25 +221,25 @@ func (m *member) addresses() []string {
 
 // parseMembership reads all members of a change that is not incremental, a line or a part between commas each
 // (QuorumPeerConfig.parseDynamicConfig). Groups and weights are not known here.
-func parseMembership(text string) (m membership, code Code) {
+func parseMembership(text string) (m membership, code wire.Code) {
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == '\n' || r == '\r' }) {
 		key, value := property(line)
 		if key == "" || key == "version" {
 			continue
 		}
 		if !strings.HasPrefix(key, "server.") {
-			return m, CodeBadArguments
+			return m, wire.CodeBadArguments
 		}
 		x, code := parseMember(key, value)
-		if code != CodeOK {
+		if code != wire.CodeOK {
 			return m, code
 		}
 		m.add(x)
 	}
 	if m.voters() < 2 && len(m.members) > m.voters() {
-		return m, CodeMarshalling // an IllegalArgumentException, which is not caught
+		return m, wire.CodeMarshalling // an IllegalArgumentException, which is not caught
 	}
-	return m, CodeOK
+	return m, wire.CodeOK
 }
 
 // property reads a line of java.util.Properties; comments have no key.
@@ -260,33 +261,33 @@ func property(line string) (key, value string) {
 
 // parseMember reads host:port:port[:role][;[host:]port] (QuorumServer.initializeWithAddressString). What Java does
 // not expect is Marshalling, what it does is BadArguments.
-func parseMember(key, address string) (m member, code Code) {
+func parseMember(key, address string) (m member, code wire.Code) {
 	id, err := strconv.ParseInt(key[strings.LastIndexByte(key, '.')+1:], 10, 64)
 	if err != nil {
-		return m, CodeMarshalling
+		return m, wire.CodeMarshalling
 	}
 	m.id = id
 	parts := javaSplit(address, ";")
 	switch {
 	case len(parts) == 0:
-		return m, CodeMarshalling
+		return m, wire.CodeMarshalling
 	case len(parts) > 2 || strings.Contains(strings.TrimRight(parts[0], "|"), "|"):
-		return m, CodeBadArguments
+		return m, wire.CodeBadArguments
 	case len(parts) == 2:
-		if m.client, code = parseClient(parts[1]); code != CodeOK {
+		if m.client, code = parseClient(parts[1]); code != wire.CodeOK {
 			return m, code
 		}
 	}
 	return m, m.parseServer(parts[0])
 }
 
-func parseClient(text string) (client string, code Code) {
+func parseClient(text string) (client string, code wire.Code) {
 	parts, ok := hostAndPorts(text)
 	switch {
 	case !ok || len(parts) > 2:
-		return "", CodeBadArguments
+		return "", wire.CodeBadArguments
 	case len(parts) == 0:
-		return "", CodeMarshalling
+		return "", wire.CodeMarshalling
 	}
 	host := "0.0.0.0"
 	if len(parts) == 2 {
@@ -296,29 +297,29 @@ func parseClient(text string) (client string, code Code) {
 	return fmt.Sprintf("%s:%d", delimited(host), port), code
 }
 
-func (m *member) parseServer(text string) (code Code) {
+func (m *member) parseServer(text string) (code wire.Code) {
 	parts, ok := hostAndPorts(strings.TrimRight(text, "|"))
 	if !ok || len(parts) < 3 || len(parts) > 4 {
-		return CodeBadArguments
+		return wire.CodeBadArguments
 	}
 	m.host = javaHost(parts[0])
-	if m.peer, code = parsePort(parts[1]); code != CodeOK {
+	if m.peer, code = parsePort(parts[1]); code != wire.CodeOK {
 		return code
 	}
-	if m.election, code = parsePort(parts[2]); code != CodeOK {
+	if m.election, code = parsePort(parts[2]); code != wire.CodeOK {
 		return code
 	}
 	if m.peer == m.election {
-		return CodeBadArguments
+		return wire.CodeBadArguments
 	}
 	if len(parts) == 4 {
 		role := strings.ToLower(strings.TrimSpace(parts[3]))
 		m.observer = role == "observer"
 		if !m.observer && role != "participant" {
-			return CodeBadArguments
+			return wire.CodeBadArguments
 		}
 	}
-	return CodeOK
+	return wire.CodeOK
 }
 
 // javaHost is a host as Java prints it: an address of IPv6 in full.
@@ -334,15 +335,15 @@ func javaHost(host string) string {
 	return strings.Join(groups, ":")
 }
 
-func parsePort(text string) (int, Code) {
+func parsePort(text string) (int, wire.Code) {
 	port, err := strconv.ParseInt(text, 10, 32)
 	switch {
 	case err != nil:
-		return 0, CodeBadArguments
+		return 0, wire.CodeBadArguments
 	case port < 0 || port > math.MaxUint16:
-		return 0, CodeMarshalling
+		return 0, wire.CodeMarshalling
 	}
-	return int(port), CodeOK
+	return int(port), wire.CodeOK
 }
 
 // hostAndPorts is ConfigUtils.getHostAndPort: the parts between colons, with a host that may be in brackets.

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // reference is ZooKeeper's tree written as plainly as possible: a map of values that is copied
@@ -54,35 +55,35 @@ func (f *reference) children(path string) []string {
 }
 
 // transact carries out all operations, or none and says which failed.
-func (f *reference) transact(now, session int64, ops []fakezk.Request) ([]fakezk.Result, int, fakezk.Code) {
+func (f *reference) transact(now, session int64, ops []fakezk.Request) ([]fakezk.Result, int, wire.Code) {
 	f.zxid++
 	before := maps.Clone(f.nodes)
 	var results []fakezk.Result
 	for i := range ops {
 		result := f.one(now, session, &ops[i])
-		if result.Err != fakezk.CodeOK {
+		if result.Err != wire.CodeOK {
 			f.nodes = before
 			return nil, i, result.Err
 		}
 		results = append(results, result)
 	}
-	return results, 0, fakezk.CodeOK
+	return results, 0, wire.CodeOK
 }
 
 func (f *reference) one(now, session int64, r *fakezk.Request) fakezk.Result {
 	switch r.Op {
-	case fakezk.OpCreate:
+	case wire.OpCreate:
 		return f.create(now, session, r)
-	case fakezk.OpDelete:
+	case wire.OpDelete:
 		return f.delete(r)
 	}
 	n, ok := f.nodes[r.Path]
 	switch {
 	case !ok:
-		return fakezk.Result{Err: fakezk.CodeNoNode}
+		return fakezk.Result{Err: wire.CodeNoNode}
 	case r.Version != -1 && r.Version != n.stat.Version:
-		return fakezk.Result{Err: fakezk.CodeBadVersion}
-	case r.Op == fakezk.OpCheck:
+		return fakezk.Result{Err: wire.CodeBadVersion}
+	case r.Op == wire.OpCheck:
 		return fakezk.Result{Op: r.Op}
 	}
 	n.data = r.Data
@@ -96,17 +97,17 @@ func (f *reference) one(now, session int64, r *fakezk.Request) fakezk.Result {
 func (f *reference) create(now, session int64, r *fakezk.Request) fakezk.Result {
 	parent, ok := f.nodes[refParent(r.Path)]
 	if !ok {
-		return fakezk.Result{Err: fakezk.CodeNoNode}
+		return fakezk.Result{Err: wire.CodeNoNode}
 	}
 	path := r.Path
 	if r.Flags&zk.FlagSequence != 0 {
 		path += fmt.Sprintf("%010d", parent.sequence)
 	}
 	if _, taken := f.nodes[path]; taken {
-		return fakezk.Result{Err: fakezk.CodeNodeExists}
+		return fakezk.Result{Err: wire.CodeNodeExists}
 	}
 	if parent.stat.EphemeralOwner != 0 {
-		return fakezk.Result{Err: fakezk.CodeNoChildrenForEphemerals}
+		return fakezk.Result{Err: wire.CodeNoChildrenForEphemerals}
 	}
 	n := refNode{data: r.Data, stat: zk.Stat{
 		Czxid: f.zxid, Mzxid: f.zxid, Pzxid: f.zxid, Ctime: now, Mtime: now, DataLength: int32(len(r.Data)),
@@ -126,11 +127,11 @@ func (f *reference) delete(r *fakezk.Request) fakezk.Result {
 	n, ok := f.nodes[r.Path]
 	switch {
 	case !ok:
-		return fakezk.Result{Err: fakezk.CodeNoNode}
+		return fakezk.Result{Err: wire.CodeNoNode}
 	case r.Version != -1 && r.Version != n.stat.Version:
-		return fakezk.Result{Err: fakezk.CodeBadVersion}
+		return fakezk.Result{Err: wire.CodeBadVersion}
 	case n.stat.NumChildren > 0:
-		return fakezk.Result{Err: fakezk.CodeNotEmpty}
+		return fakezk.Result{Err: wire.CodeNotEmpty}
 	}
 	delete(f.nodes, r.Path)
 	parent := f.nodes[refParent(r.Path)]
@@ -151,8 +152,8 @@ var (
 	genData  = rapid.SampledFrom([][]byte{nil, {}, []byte("x"), []byte("long")})
 	genWrite = rapid.Custom(func(t *rapid.T) fakezk.Request {
 		r := fakezk.Request{Path: genPath.Draw(t, "path"), ACL: open}
-		r.Op = rapid.SampledFrom([]fakezk.Op{
-			fakezk.OpCreate, fakezk.OpCreate, fakezk.OpCreate, fakezk.OpDelete, fakezk.OpSetData,
+		r.Op = rapid.SampledFrom([]wire.Op{
+			wire.OpCreate, wire.OpCreate, wire.OpCreate, wire.OpDelete, wire.OpSetData,
 		}).Draw(t, "op")
 		r.Data = genData.Draw(t, "data")
 		r.Flags = rapid.SampledFrom([]int32{0, 0, 0, 1, 2, 3}).Draw(t, "flags")
@@ -160,12 +161,12 @@ var (
 		return r
 	})
 	genCheck = rapid.Custom(func(t *rapid.T) fakezk.Request {
-		return fakezk.Request{Op: fakezk.OpCheck, Path: genPath.Draw(t, "path"),
+		return fakezk.Request{Op: wire.OpCheck, Path: genPath.Draw(t, "path"),
 			Version: rapid.Int32Range(-1, 1).Draw(t, "version")}
 	})
 	genMulti = rapid.Custom(func(t *rapid.T) fakezk.Request {
 		ops := rapid.SliceOfN(rapid.OneOf(genWrite, genWrite, genCheck), 0, 4).Draw(t, "ops")
-		return fakezk.Request{Op: fakezk.OpMulti, Ops: ops}
+		return fakezk.Request{Op: wire.OpMulti, Ops: ops}
 	})
 	genAny = rapid.OneOf(genWrite, genWrite, genWrite, genMulti)
 )
@@ -199,21 +200,21 @@ func TestReference(t *testing.T) {
 
 // expected is the reply that the reference gives.
 func expected(f *reference, now, session int64, r *fakezk.Request) *fakezk.Response {
-	if r.Op != fakezk.OpMulti {
+	if r.Op != wire.OpMulti {
 		results, _, code := f.transact(now, session, []fakezk.Request{*r})
 		reply := &fakezk.Response{Zxid: f.zxid, Err: code}
-		if code == fakezk.CodeOK {
+		if code == wire.CodeOK {
 			reply.Path, reply.Stat = results[0].Path, results[0].Stat
 		}
 		return reply
 	}
 	results, failed, code := f.transact(now, session, r.Ops)
-	if code != fakezk.CodeOK {
+	if code != wire.CodeOK {
 		results = make([]fakezk.Result, len(r.Ops))
 		for i := range results {
-			results[i] = fakezk.Result{Op: -1, Err: fakezk.CodeRuntimeInconsistency}
+			results[i] = fakezk.Result{Op: -1, Err: wire.CodeRuntimeInconsistency}
 			if i < failed {
-				results[i].Err = fakezk.CodeOK
+				results[i].Err = wire.CodeOK
 			}
 		}
 		results[failed].Err = code
@@ -256,7 +257,7 @@ func TestMultiAllOrNothing(t *testing.T) {
 			e  *fakezk.Ensemble
 			id fakezk.ConnID
 		}{{together, a}, {single, b}} {
-			do(c.e, c.id, &fakezk.Request{Op: fakezk.OpAddWatch, Path: "/", Kind: 1})
+			do(c.e, c.id, &fakezk.Request{Op: wire.OpAddWatch, Path: "/", Kind: 1})
 		}
 		for range rapid.IntRange(1, 8).Draw(t, "multis") {
 			r := genMulti.Draw(t, "multi")
@@ -271,7 +272,7 @@ func TestMultiAllOrNothing(t *testing.T) {
 			}
 			var alone []string
 			for i := range r.Ops {
-				if r.Ops[i].Op != fakezk.OpCheck {
+				if r.Ops[i].Op != wire.OpCheck {
 					single.Request(0, b, &r.Ops[i])
 					_, more := outcome(single, b)
 					alone = append(alone, more...)
@@ -292,7 +293,7 @@ func outcome(e *fakezk.Ensemble, c fakezk.ConnID) (ok bool, fired []string) {
 			fired = append(fired, m.Event.String()+" "+m.Path)
 			continue
 		}
-		ok = ok && m.Reply.Err == fakezk.CodeOK
+		ok = ok && m.Reply.Err == wire.CodeOK
 		for _, r := range m.Reply.Results {
 			ok = ok && r.Op != -1
 		}
@@ -319,7 +320,7 @@ func TestSequenceNumbers(t *testing.T) {
 		if err := e.SetSequence("/", n); err != nil {
 			t.Fatal(err)
 		}
-		got := e.Admin(0, &fakezk.Request{Op: fakezk.OpCreate, Path: "/x", Flags: zk.FlagSequence, ACL: open})
+		got := e.Admin(0, &fakezk.Request{Op: wire.OpCreate, Path: "/x", Flags: zk.FlagSequence, ACL: open})
 		if want := fmt.Sprintf("/x%010d", n); got.Path != want {
 			t.Fatalf("%q, want %q", got.Path, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // cluster is an ensemble of three with clients, one on each server, and the history of the leader's
@@ -47,12 +48,12 @@ var genStep = rapid.Custom(func(t *rapid.T) step {
 	case "write":
 		s.Request = genAny.Draw(t, "request")
 	case "auth":
-		op := rapid.SampledFrom([]fakezk.Op{fakezk.OpSetAuth, fakezk.OpWhoAmI}).Draw(t, "op")
+		op := rapid.SampledFrom([]wire.Op{wire.OpAuth, wire.OpWhoAmI}).Draw(t, "op")
 		s.Request = fakezk.Request{Op: op, Scheme: "digest"}
 		s.Request.Auth = rapid.SampledFrom([][]byte{[]byte("u:p"), []byte("v:p")}).Draw(t, "secret")
 	case "read", "watch":
-		op := rapid.SampledFrom([]fakezk.Op{fakezk.OpExists, fakezk.OpGetData, fakezk.OpGetChildren2,
-			fakezk.OpAddWatch, fakezk.OpSync})
+		op := rapid.SampledFrom([]wire.Op{wire.OpExists, wire.OpGetData, wire.OpGetChildren2,
+			wire.OpAddWatch, wire.OpSync})
 		s.Request = fakezk.Request{Op: op.Draw(t, "op"), Path: genPath.Draw(t, "path"), Watch: s.Kind == "watch",
 			Kind: rapid.Int32Range(0, 1).Draw(t, "mode")}
 	}
@@ -97,7 +98,7 @@ func (w *cluster) drain(t rapid.TB, s step) {
 		for m, ok := w.servers.Next(c); ok; m, ok = w.servers.Next(c) {
 			zxid := m.Zxid
 			switch {
-			case m.Reply != nil && s.Request.Op == fakezk.OpSetAuth: // its reply has no zxid
+			case m.Reply != nil && s.Request.Op == wire.OpAuth: // its reply has no zxid
 				zxid = w.seen[client]
 			case m.Reply != nil:
 				zxid = m.Reply.Zxid
@@ -121,16 +122,16 @@ func (w *cluster) drain(t rapid.TB, s step) {
 func (w *cluster) checkRead(t rapid.TB, client int, s step, reply *fakezk.Response) {
 	n, ok := w.servers.NodeAt(client, s.Request.Path)
 	switch s.Request.Op {
-	case fakezk.OpGetData:
-		if ok != (reply.Err == fakezk.CodeOK) || ok && (string(n.Data) != string(reply.Data) || n.Stat != reply.Stat) {
+	case wire.OpGetData:
+		if ok != (reply.Err == wire.CodeOK) || ok && (string(n.Data) != string(reply.Data) || n.Stat != reply.Stat) {
 			t.Fatalf("read %+v; the replica has %+v", reply, n)
 		}
-	case fakezk.OpGetChildren2:
-		if ok != (reply.Err == fakezk.CodeOK) ||
+	case wire.OpGetChildren2:
+		if ok != (reply.Err == wire.CodeOK) ||
 			!slices.Equal(slices.Sorted(slices.Values(reply.Children)), n.Children) {
 			t.Fatalf("read %+v; the replica has %+v", reply, n)
 		}
-	case fakezk.OpSync, fakezk.OpCreate, fakezk.OpDelete, fakezk.OpSetData, fakezk.OpMulti:
+	case wire.OpSync, wire.OpCreate, wire.OpDelete, wire.OpSetData, wire.OpMulti:
 		if reply.Zxid != w.servers.Zxid() {
 			t.Fatalf("%+v answered at zxid %d by %d", s.Request, reply.Zxid, w.servers.Zxid())
 		}

@@ -1,43 +1,45 @@
 package fakezk
 
+import "github.com/zktorture/zktorture/fakezk/wire"
+
 // Request carries out a request that has reached the server. Its reply and the events that it causes enter the queues
 // of the connections. It is dropped without an answer on a closed connection, and if it is a write or sync of an
 // ended session: a follower that lags applies the end first, because the request waits there for its commit
 // (CommitProcessor). So is a write at a deposed leader, with all that comes behind it. A request longer than
 // Config.BufferMax closes the connection. r may be used again afterwards; its data are copied.
 func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
-	c := e.connection(id)
+	c := e.streams.byID(id)
 	if c == nil || !c.open || c.hangs {
 		return
 	}
-	if int64(r.size()) > e.cfg.BufferMax {
-		e.hangUp(c)
+	if int64(r.Size()) > e.cfg.BufferMax {
+		c.hangUp()
 		return
 	}
 	r = received(r)
 	switch r.Op {
-	case OpSetAuth:
-		e.authenticate(c, r)
+	case wire.OpAuth:
+		c.authenticate(r, e.cfg.Super)
 		return
-	case OpSASL:
-		e.sasl(c, r)
+	case wire.OpSASL:
+		c.login(r, &e.cfg)
 		return
 	}
 	if c.session.closed && viaLeader(r.Op) {
-		e.catchUp(c.replica)
+		e.cluster.catchUp(c.replica)
 		return
 	}
 	if !c.session.closed {
-		e.touch(now, c.session, c.timeout)
+		c.session.touch(now, c.timeout, e.cfg.Tick)
 	}
 	switch {
 	case e.noQuorum && refusesReadOnly(r.Op):
-		e.refuseToWrite(c)
+		c.reply(wire.CodeNotReadOnly, c.replica.zxid)
 	case !e.cfg.Compat.knows(r.Op):
-		e.refuse(c)
-	case e.isDeposed(c.index) && proposed(r.Op):
+		c.refuse()
+	case e.cluster.old.is(c.replica) && proposed(r.Op):
 		c.hangs = true
-	case c.session.owner != c.index && (isWrite(r.Op) || c.replica == e.leader()):
+	case c.session.owner != c.replica.index && (isWrite(r.Op) || c.replica == e.cluster.leader()):
 		e.moved(now, c, r.Op)
 	default:
 		e.respond(now, c, r)
@@ -48,127 +50,108 @@ func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
 // leader has given it its transaction, which fails; a read by the server that answers it
 // (PrepRequestProcessor.pRequest, FinalRequestProcessor.processRequest). Credentials that cannot be read cost the
 // connection.
-func (e *Ensemble) Malformed(now int64, id ConnID, op Op) {
-	c := e.connection(id)
+func (e *Ensemble) Malformed(now int64, id ConnID, op wire.Op) {
+	c := e.streams.byID(id)
 	switch {
 	case c == nil || !c.open || c.hangs:
 		return
-	case op == OpSetAuth || op == OpSASL:
-		e.hangUp(c)
+	case op == wire.OpAuth || op == wire.OpSASL:
+		c.hangUp()
 		return
 	case e.noQuorum && refusesReadOnly(op):
-		e.refuseToWrite(c)
+		c.reply(wire.CodeNotReadOnly, c.replica.zxid)
 		return
 	case !e.cfg.Compat.knows(op):
-		e.refuse(c)
+		c.refuse()
 		return
-	case e.isDeposed(c.index) && proposed(op):
+	case e.cluster.old.is(c.replica) && proposed(op):
 		c.hangs = true
 		return
 	}
 	if !c.session.closed {
-		e.touch(now, c.session, c.timeout)
+		c.session.touch(now, c.timeout, e.cfg.Tick)
 	}
 	if isWrite(op) {
 		e.commit(transaction{time: now, session: c.session.id}, nil)
-		e.catchUp(c.replica)
+		e.cluster.catchUp(c.replica)
 	}
-	reply := e.newResponse()
-	reply.Err, reply.Zxid = CodeMarshalling, c.replica.zxid
-	e.push(c, Message{Reply: reply})
+	c.reply(wire.CodeMarshalling, c.replica.zxid)
 }
 
-// viaLeader tells which requests a follower passes on.
-func viaLeader(op Op) bool { return op == OpSync || op == OpReconfig || isWrite(op) }
+// viaLeader reports which requests a follower passes on.
+func viaLeader(op wire.Op) bool { return op == wire.OpSync || proposed(op) }
 
-func isWrite(op Op) bool {
-	switch op {
-	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL, OpDelete, OpSetData, OpSetACL, OpCheck, OpMulti,
-		OpCloseSession:
-		return true
-	}
-	return false
-}
+// proposed reports which requests a leader puts to the others.
+func proposed(op wire.Op) bool { return op.Writes() || op == wire.OpCheck }
+
+// isWrite reports which of them have a transaction though they cannot be read, or their session has moved.
+func isWrite(op wire.Op) bool { return proposed(op) && op != wire.OpReconfig }
 
 // authenticate answers with zxid 0; an unknown scheme closes the connection (ZooKeeperServer.processPacket). It does
 // not prolong the session.
-func (e *Ensemble) authenticate(c *connection, r *Request) {
-	reply := e.newResponse()
-	if c.prove(r.Scheme, r.Auth, e.cfg.Super) {
-		e.push(c, Message{Reply: reply})
+func (c *connection) authenticate(r *Request, super string) {
+	if c.prove(r.Scheme, r.Auth, super) {
+		c.reply(wire.CodeOK, 0)
 		return
 	}
-	reply.Err = CodeAuthFailed
-	e.push(c, Message{Reply: reply})
-	e.hangUp(c)
+	c.reply(wire.CodeAuthFailed, 0)
+	c.hangUp()
 }
 
 // refuse answers an operation that the server does not know.
-func (e *Ensemble) refuse(c *connection) {
-	reply := e.newResponse()
-	reply.Err, reply.Zxid = CodeUnimplemented, -1
-	e.push(c, Message{Reply: reply})
-	e.hangUp(c)
+func (c *connection) refuse() {
+	c.reply(wire.CodeUnimplemented, -1)
+	c.hangUp()
 }
 
-// refuseToWrite answers what a read-only server does not do.
-func (e *Ensemble) refuseToWrite(c *connection) {
-	reply := e.newResponse()
-	reply.Err, reply.Zxid = CodeNotReadOnly, c.replica.zxid
-	e.push(c, Message{Reply: reply})
+// reply answers with a code alone.
+func (c *connection) reply(code wire.Code, zxid int64) {
+	reply := c.replica.streams.blocks.response()
+	reply.Err, reply.Zxid = code, zxid
+	c.push(Message{Reply: reply})
 }
 
 // moved closes the old connection of a session that has moved to another server. Followers do not check their reads,
 // so reads go on there. A write has failed, and has a zxid as every failed write.
-func (e *Ensemble) moved(now int64, c *connection, op Op) {
+func (e *Ensemble) moved(now int64, c *connection, op wire.Op) {
 	if isWrite(op) {
 		e.commit(transaction{time: now, session: c.session.id}, nil)
-		e.catchUp(c.replica)
+		e.cluster.catchUp(c.replica)
 	}
-	e.hangUp(c)
+	c.hangUp()
 }
 
 // respond queues the answer behind the events that the request has caused.
 func (e *Ensemble) respond(now int64, c *connection, r *Request) {
-	reply := e.newResponse()
+	reply := e.streams.blocks.response()
 	e.answer(now, c, r, reply)
 	reply.Zxid = c.replica.zxid
-	e.push(c, Message{Reply: reply})
-	if r.Op == OpCloseSession {
-		e.hangUp(c)
+	c.push(Message{Reply: reply})
+	if r.Op == wire.OpCloseSession {
+		c.hangUp()
 	}
-}
-
-// newResponse takes a response from a block that is allocated at once.
-func (e *Ensemble) newResponse() *Response {
-	if len(e.responses) == 0 {
-		e.responses = make([]Response, 16)
-	}
-	r := &e.responses[0]
-	e.responses = e.responses[1:]
-	return r
 }
 
 func (e *Ensemble) answer(now int64, c *connection, r *Request, reply *Response) {
 	switch {
-	case r.Op == OpPing:
-	case r.Op == OpCloseSession && e.noQuorum:
-		e.closeLocal(c.session)
-	case r.Op == OpCloseSession:
+	case r.Op == wire.OpPing:
+	case r.Op == wire.OpCloseSession && e.noQuorum:
+		e.local.end(c.session)
+	case r.Op == wire.OpCloseSession:
 		e.endSession(now, c.session, c)
-	case r.Op == OpSync:
+	case r.Op == wire.OpSync:
 		reply.Path = encoded(r.Path)
-	case r.Op == OpReconfig:
+	case r.Op == wire.OpReconfig:
 		e.reconfig(now, c, r, reply)
-	case r.Op == OpMulti:
+	case r.Op == wire.OpMulti:
 		e.multi(now, c, r, reply)
 	case isWrite(r.Op):
 		e.write(now, c, r, reply)
 	default:
-		e.read(c, r, reply)
+		c.read(r, reply)
 	}
-	if viaLeader(r.Op) && !e.isDeposed(c.index) {
-		e.catchUp(c.replica)
+	if viaLeader(r.Op) && !e.cluster.old.is(c.replica) {
+		e.cluster.catchUp(c.replica)
 	}
 }
 
@@ -177,8 +160,9 @@ func (e *Ensemble) answer(now int64, c *connection, r *Request, reply *Response)
 func (e *Ensemble) Admin(now int64, r *Request) Response {
 	var reply Response
 	switch r.Op {
-	case OpCloseSession, OpSetAuth, OpSASL, OpSetWatches, OpSetWatches2, OpAddWatch, OpCheckWatches, OpRemoveWatches, OpCheck:
-		reply.Err = CodeUnimplemented
+	case wire.OpCloseSession, wire.OpAuth, wire.OpSASL, wire.OpSetWatches, wire.OpSetWatches2,
+		wire.OpAddWatch, wire.OpCheckWatches, wire.OpRemoveWatches, wire.OpCheck:
+		reply.Err = wire.CodeUnimplemented
 	default:
 		unwatched := *received(r)
 		unwatched.Watch = false

@@ -6,11 +6,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
-// ErrBehind is returned by Connect when the replica has not applied what the client has seen. A real server closes
+// errBehind is returned by Connect when the replica has not applied what the client has seen. A real server closes
 // the connection without an answer.
-var ErrBehind = errors.New("fakezk: the server has not applied what the client has seen; connect to another one")
+var errBehind = errors.New("fakezk: the server has not applied what the client has seen; connect to another one")
 
 // ErrNoQuorum is returned by Connect while there is no quorum, and by a deposed leader to whom a session would be new.
 // A server then closes the connection without an answer.
@@ -48,141 +50,150 @@ type session struct {
 	closed   bool
 }
 
+// touch moves the deadline to the end of the tick in which the timeout will have passed
+// (ExpiryQueue.roundToNextInterval): a session lives between timeout and timeout + tick.
+func (s *session) touch(now, timeout, tick int64) { s.deadline = ((now+timeout)/tick + 1) * tick }
+
 // sessionMask has the bits of a session's id that do not name the server that opened it.
 const sessionMask = 1<<56 - 1
 
-// Connect opens a connection to a replica. The ConnID of a refused one (SessionID 0) means nothing. The error is
-// ErrBehind, ErrNoQuorum or ErrNoReplica.
-//
-// The steps are in the order of ZooKeeperServer.processConnectRequest: a connection of the same session to the same
-// replica is closed before the password is checked.
-func (e *Ensemble) Connect(now int64, replica int, r ConnectRequest) (ConnID, ConnectResponse, error) {
-	to := e.replica(replica)
-	if to == nil {
-		return -1, ConnectResponse{}, ErrNoReplica
-	}
-	switch {
-	case e.noQuorum:
-		return e.connectReadOnly(now, replica, r)
-	case e.isDeposed(replica):
-		return e.connectDeposed(now, r)
-	}
-	if r.LastZxid > to.zxid {
-		return -1, ConnectResponse{}, ErrBehind
-	}
-	timeout := e.negotiated(r)
-	var s *session
-	if r.SessionID == 0 {
-		s = e.openSession(now, to, replica, timeout)
-	} else if s = e.resumeSession(to, r); s == nil {
-		return -1, ConnectResponse{}, nil
-	}
-	c := e.attach(s, replica, timeout, cmp.Or(r.Address, loopback))
-	e.touch(now, s, timeout)
-	return c.id, ConnectResponse{SessionID: s.id, Timeout: timeout, Password: e.passwordOf(s)}, nil
-}
-
-func (e *Ensemble) negotiated(r ConnectRequest) int64 {
-	return min(max(r.Timeout, e.cfg.MinSession), e.cfg.MaxSession)
-}
-
-func (e *Ensemble) nextSessionID(r *replica, index int) int64 {
-	r.sessions++
-	return int64(index+1)<<56 | (e.cfg.SessionBase+r.sessions)&sessionMask
-}
-
-// openSession commits a new session. Its answer waits until the replica has applied it.
-func (e *Ensemble) openSession(now int64, to *replica, index int, timeout int64) *session {
-	s := &session{id: e.nextSessionID(to, index), timeout: timeout}
-	i, _ := e.findSession(s.id)
-	e.sessions = slices.Insert(e.sessions, i, s)
-	e.edits = append(e.edits[:0], edit{op: OpCreateSession, owner: s.id})
-	e.commit(transaction{time: now, session: s.id, edits: e.edits}, nil)
-	e.catchUp(to)
-	return s
-}
-
-// resumeSession finds the session of a reconnecting client, nil if it is refused. The leader decides, even if the
-// replica has not applied the session's end.
-func (e *Ensemble) resumeSession(to *replica, r ConnectRequest) *session {
-	e.disconnect(to, r.SessionID, nil)
-	s := e.session(r.SessionID)
-	if s == nil || !bytes.Equal(r.Password, password(s.id)) {
-		return nil
-	}
-	return s
-}
-
-// disconnect closes the connections that a session has to a replica, except one.
-func (e *Ensemble) disconnect(r *replica, session int64, except *connection) {
-	for i := len(r.connections) - 1; i >= 0; i-- {
-		if c := r.connections[i]; c.session.id == session && c != except {
-			e.hangUp(c)
-		}
-	}
-}
+// passwordBytes is the length of a session's password.
+const passwordBytes = 16
 
 // password is ZooKeeperServer.generatePasswd: the first 16 bytes of java.util.Random seeded by the session.
 func password(session int64) []byte {
 	const multiplier, mask = 0x5deece66d, 1<<48 - 1
 	state := (uint64(session) ^ 0xb3415c00 ^ multiplier) & mask
-	p := make([]byte, 0, 16)
-	for range 4 {
+	p := make([]byte, 0, passwordBytes)
+	for range passwordBytes / 4 {
 		state = (state*multiplier + 0xb) & mask
 		p = binary.LittleEndian.AppendUint32(p, uint32(state>>16))
 	}
 	return p
 }
 
-// passwordOf is a session's password for its client, in memory that is allocated for many at once and given out once.
-func (e *Ensemble) passwordOf(s *session) []byte {
-	const size = 16
-	if len(e.passwords) == 0 {
-		e.passwords = make([]byte, 8*size)
-	}
-	p := e.passwords[:size:size]
-	e.passwords = e.passwords[size:]
-	copy(p, password(s.id))
-	return p
+// sessions are those that somebody knows, by id.
+type sessions []*session
+
+func (l sessions) find(id int64) (int, bool) {
+	return slices.BinarySearchFunc(l, id, func(s *session, id int64) int { return cmp.Compare(s.id, id) })
 }
 
-func (e *Ensemble) findSession(id int64) (int, bool) {
-	return slices.BinarySearchFunc(e.sessions, id, compareSession)
-}
-
-func compareSession(s *session, id int64) int { return cmp.Compare(s.id, id) }
-
-func (e *Ensemble) session(id int64) *session { return sessionIn(e.sessions, id) }
-
-// sessionIn returns the session of a list by id, nil if it is not there.
-func sessionIn(list []*session, id int64) *session {
-	if i, ok := slices.BinarySearchFunc(list, id, compareSession); ok {
-		return list[i]
+// byID returns nil if the session is not there.
+func (l sessions) byID(id int64) *session {
+	if i, ok := l.find(id); ok {
+		return l[i]
 	}
 	return nil
 }
 
-// Alive tells whether a session exists, that is whether the leader has not ended it.
-func (e *Ensemble) Alive(session int64) bool { return e.session(session) != nil }
+// resumed is the session that a client goes on with; nil if it is not there, or the password is wrong.
+func (l sessions) resumed(r *ConnectRequest) *session {
+	if s := l.byID(r.SessionID); s != nil && bytes.Equal(r.Password, password(s.id)) {
+		return s
+	}
+	return nil
+}
+
+func (l *sessions) add(s *session) *session {
+	i, _ := l.find(s.id)
+	*l = slices.Insert(*l, i, s)
+	return s
+}
+
+// end closes a session and takes it out.
+func (l *sessions) end(s *session) {
+	s.closed = true
+	if i, ok := l.find(s.id); ok {
+		*l = slices.Delete(*l, i, i+1)
+	}
+}
+
+func (l *sessions) reset() {
+	clear(*l)
+	*l = (*l)[:0]
+}
+
+// Connect opens a connection to a replica. The ConnID of a refused one (SessionID 0) means nothing. The error is
+// errBehind, ErrNoQuorum or ErrNoReplica.
+func (e *Ensemble) Connect(now int64, replica int, r ConnectRequest) (ConnID, ConnectResponse, error) {
+	to := e.cluster.replica(replica)
+	if to == nil {
+		return -1, ConnectResponse{}, ErrNoReplica
+	}
+	answer := ConnectResponse{ReadOnly: e.noQuorum, Timeout: min(max(r.Timeout, e.cfg.MinSession), e.cfg.MaxSession)}
+	s, err := e.sessionFor(now, to, &r, answer.Timeout)
+	switch {
+	case err != nil:
+		return -1, ConnectResponse{}, err
+	case s == nil:
+		return -1, ConnectResponse{ReadOnly: e.noQuorum}, nil
+	}
+	c := e.streams.attach(to, s, answer.Timeout, cmp.Or(r.Address, loopback))
+	s.touch(now, answer.Timeout, e.cfg.Tick)
+	answer.SessionID, answer.Password = s.id, e.streams.blocks.passwordOf(s)
+	return c.id, answer, nil
+}
+
+// sessionFor opens a session for a client, or finds the one that it goes on with; nil if it is refused.
+//
+// The steps are in the order of ZooKeeperServer.processConnectRequest: a connection of the same session to the same
+// replica is closed before the password is checked. The leader decides, even if the replica has not applied the
+// session's end.
+func (e *Ensemble) sessionFor(now int64, to *replica, r *ConnectRequest, timeout int64) (*session, error) {
+	switch {
+	case e.noQuorum && !(e.cfg.ReadOnly && r.ReadOnly):
+		return nil, ErrNoQuorum
+	case r.LastZxid > to.zxid:
+		return nil, errBehind
+	case e.noQuorum:
+		return e.localSession(to, r)
+	case e.cluster.old.is(to):
+		return e.cluster.old.resumed(now, to, r)
+	case r.SessionID == 0:
+		return e.openSession(now, to, timeout), nil
+	}
+	to.disconnect(r.SessionID, nil)
+	return e.sessions.resumed(r), nil
+}
+
+// openSession commits a new session. Its answer waits until the replica has applied it.
+func (e *Ensemble) openSession(now int64, to *replica, timeout int64) *session {
+	s := e.sessions.add(&session{id: to.nextSessionID(e.cfg.SessionBase), timeout: timeout})
+	e.commitOne(transaction{time: now, session: s.id}, edit{op: wire.OpCreateSession, owner: s.id})
+	e.cluster.catchUp(to)
+	return s
+}
+
+func (r *replica) nextSessionID(base int64) int64 {
+	r.sessions++
+	return int64(r.index+1)<<56 | (base+r.sessions)&sessionMask
+}
+
+// disconnect closes the connections that a session has to a replica, except one.
+func (r *replica) disconnect(session int64, except *connection) {
+	for i := len(r.connections) - 1; i >= 0; i-- {
+		if c := r.connections[i]; c.session.id == session && c != except {
+			c.hangUp()
+		}
+	}
+}
+
+// Alive reports whether a session exists, that is whether the leader has not ended it.
+func (e *Ensemble) Alive(session int64) bool { return e.sessions.byID(session) != nil }
 
 // Touch prolongs a session, as a ping does.
 func (e *Ensemble) Touch(now int64, session int64) {
-	if s := cmp.Or(e.session(session), e.localByID(session)); s != nil {
-		e.touch(now, s, s.timeout)
+	if s := cmp.Or(e.sessions.byID(session), e.local.byID(session)); s != nil {
+		s.touch(now, s.timeout, e.cfg.Tick)
 	}
 }
 
 // Ping prolongs the session of a connection, where its server keeps it: a deposed leader has nobody to tell.
 func (e *Ensemble) Ping(now int64, id ConnID) {
-	if c := e.connection(id); c != nil && c.open && !c.hangs && !c.session.closed {
-		e.touch(now, c.session, c.timeout)
+	if c := e.streams.byID(id); c != nil && c.open && !c.hangs && !c.session.closed {
+		c.session.touch(now, c.timeout, e.cfg.Tick)
 	}
-}
-
-// touch moves the deadline to the end of the tick in which the timeout will have passed
-// (ExpiryQueue.roundToNextInterval): a session lives between timeout and timeout + tick.
-func (e *Ensemble) touch(now int64, s *session, timeout int64) {
-	s.deadline = ((now+timeout)/e.cfg.Tick + 1) * e.cfg.Tick
 }
 
 // Tick lets time pass: it expires the sessions that are due, by id, removes containers and TTL nodes that are due, and
@@ -199,10 +210,10 @@ func (e *Ensemble) Tick(now int64) {
 			i++
 		}
 	}
-	if e.reapAt != 0 && e.reapAt <= now {
+	if e.reaper.at != 0 && e.reaper.at <= now {
 		e.reap(now)
 	}
-	if e.old.index >= 0 && e.old.noticeAt <= now {
+	if e.cluster.old.index >= 0 && e.cluster.old.noticeAt <= now {
 		e.Notice()
 	}
 }
@@ -210,9 +221,9 @@ func (e *Ensemble) Tick(now int64) {
 // Deadline returns when the next session expires, the next look at containers is due, or a deposed leader notices it;
 // false if time alone changes nothing. Sessions that will be touched before are left out.
 func (e *Ensemble) Deadline(touched ...int64) (int64, bool) {
-	next, ok := e.reapAt, e.reapAt != 0
-	if e.old.index >= 0 && (!ok || e.old.noticeAt < next) {
-		next, ok = e.old.noticeAt, true
+	next, ok := e.reaper.at, e.reaper.at != 0
+	if e.cluster.old.index >= 0 && (!ok || e.cluster.old.noticeAt < next) {
+		next, ok = e.cluster.old.noticeAt, true
 	}
 	for _, s := range e.sessions {
 		if (!ok || s.deadline < next) && !slices.Contains(touched, s.id) {
@@ -224,7 +235,7 @@ func (e *Ensemble) Deadline(touched ...int64) (int64, bool) {
 
 // Expire ends a session at once, whatever its deadline. It is false if there is no such session.
 func (e *Ensemble) Expire(now int64, session int64) bool {
-	s := e.session(session)
+	s := e.sessions.byID(session)
 	if s == nil {
 		return false
 	}
@@ -235,12 +246,11 @@ func (e *Ensemble) Expire(now int64, session int64) bool {
 // endSession commits the end of a session and of its ephemerals. closer is the connection that asked for it, nil for
 // an expiry; all others of the session are closed.
 func (e *Ensemble) endSession(now int64, s *session, closer *connection) {
-	i, _ := e.findSession(s.id)
-	e.sessions = slices.Delete(e.sessions, i, i+1)
-	s.closed = true
-	e.edits = append(e.edits[:0], edit{op: OpCloseSession, owner: s.id})
-	for _, path := range e.leader().ownedBy(s.id) {
-		e.edits = append(e.edits, edit{op: OpDelete, path: path})
+	e.sessions.end(s)
+	edits := append(e.edits[:0], edit{op: wire.OpCloseSession, owner: s.id})
+	for _, path := range e.cluster.leader().ownedBy(s.id) {
+		edits = append(edits, edit{op: wire.OpDelete, path: path})
 	}
-	e.commit(transaction{time: now, session: s.id, edits: e.edits, closer: closer}, nil)
+	e.edits = edits
+	e.commit(transaction{time: now, session: s.id, edits: edits, closer: closer}, nil)
 }

@@ -8,12 +8,13 @@ import (
 	"github.com/zktorture/zktorture/internal/digest"
 )
 
-// Shape is a hash of what is below a znode on the leader, and of who waits there. It is the same where only names,
-// data and sessions differ: siblings count by their rank (by sequence number, by what their names say but for numbers and
-// identities, and by age), owners and watchers by the order in which they appear. lives tells whether a session is one
-// that its client still believes to have.
+// Shape is a hash of what is below a znode on the leader, and of who waits there. It is the same
+// where only names, data and sessions differ: siblings count by their rank (by sequence number, by
+// what their names say but for numbers and identities, and by age), owners and watchers by the
+// order in which they appear. lives reports whether a session is one that its client still believes
+// to have.
 func (e *Ensemble) Shape(root string, lives func(session int64) bool) uint64 {
-	n := e.leader().nodes[root]
+	n := e.cluster.leader().nodes[root]
 	if n == nil {
 		return 0
 	}
@@ -21,7 +22,7 @@ func (e *Ensemble) Shape(root string, lives func(session int64) bool) uint64 {
 	s.e, s.lives, s.sessions, s.hash = e, lives, s.sessions[:0], 0
 	s.node(n)
 	watched := 0
-	for _, r := range e.replicas {
+	for _, r := range e.cluster.replicas {
 		watched += len(r.data.lists) + len(r.child.lists)
 	}
 	s.fold(uint64(watched)) // some are on znodes that do not exist
@@ -48,7 +49,7 @@ func (s *shaper) node(n *node) {
 	case n.owner != 0:
 		s.fold(1)
 	}
-	for _, r := range s.e.replicas {
+	for _, r := range s.e.cluster.replicas {
 		s.watchers(&r.data, n.path, 2)
 		s.watchers(&r.child, n.path, 3)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // shaped builds servers with three sessions and returns the shape of what they have done below /t. A line of what is the
@@ -27,15 +28,15 @@ func shaped(t *testing.T, replicas int, what ...string) uint64 {
 		r.ACL, r.Version = zk.WorldACL(zk.PermAll), -1
 		e.Request(0, id, &r)
 	}
-	request(conns[0], fakezk.Request{Op: fakezk.OpCreate, Path: "/t"})
+	request(conns[0], fakezk.Request{Op: wire.OpCreate, Path: "/t"})
 	for _, line := range what {
 		id, path := conns[line[0]-'0'], "/t"+line[2:]
 		request(id, map[byte]fakezk.Request{
-			'c': {Op: fakezk.OpCreate, Path: path, Flags: zk.FlagEphemeral},
-			's': {Op: fakezk.OpCreate, Path: path, Flags: zk.FlagEphemeral | zk.FlagSequence},
-			'd': {Op: fakezk.OpDelete, Path: path},
-			'w': {Op: fakezk.OpExists, Path: path, Watch: true},
-			'l': {Op: fakezk.OpGetChildren2, Path: path, Watch: true},
+			'c': {Op: wire.OpCreate, Path: path, Flags: zk.FlagEphemeral},
+			's': {Op: wire.OpCreate, Path: path, Flags: zk.FlagEphemeral | zk.FlagSequence},
+			'd': {Op: wire.OpDelete, Path: path},
+			'w': {Op: wire.OpExists, Path: path, Watch: true},
+			'l': {Op: wire.OpGetChildren2, Path: path, Watch: true},
 		}[line[1]])
 	}
 	return e.Shape("/t", func(session int64) bool { return session != dead })

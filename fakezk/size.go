@@ -9,40 +9,23 @@ import (
 // bufferMax is the server's default of jute.maxbuffer, in bytes.
 const bufferMax = 0xfffff
 
-// size returns how many bytes the request is on the wire, without the length in front of the frame
+// Size returns how many bytes the request is on the wire, without the length in front of the frame
 // (zookeeper.jute).
-func (r *Request) size() int { return 8 + r.bodySize() }
+func (r *Request) Size() int { return 8 + r.bodySize() }
 
-// bodySize is without the header, as within a multi.
+// bodySize is without the header, as within a multi. What an operation does not need is empty.
 func (r *Request) bodySize() int {
-	path := 4 + len(r.Path)
-	switch r.Op {
-	case OpCreate, OpCreate2, OpCreateContainer:
-		return path + 4 + len(r.Data) + aclSize(r.ACL) + 4
-	case OpCreateTTL:
-		return path + 4 + len(r.Data) + aclSize(r.ACL) + 4 + 8
-	case OpSetData:
-		return path + 4 + len(r.Data) + 4
-	case OpSetACL:
-		return path + aclSize(r.ACL) + 4
-	case OpDelete, OpCheck, OpAddWatch, OpCheckWatches, OpRemoveWatches:
-		return path + 4
-	case OpExists, OpGetData, OpGetChildren, OpGetChildren2:
-		return path + 1
-	case OpGetACL, OpSync, OpGetEphemerals, OpAllChildren:
-		return path
-	case OpMulti, OpMultiRead:
-		return multiSize(r.Ops)
-	case OpSetAuth:
-		return 4 + 4 + len(r.Scheme) + 4 + len(r.Auth)
-	case OpSASL:
-		return 4 + len(r.Auth)
-	case OpSetWatches, OpSetWatches2:
-		return r.watchesSize()
-	case OpReconfig:
-		return 4 + len(r.Joining) + 4 + len(r.Leaving) + 4 + len(r.Members) + 8
+	n := r.Op.Least() + len(r.Path) + len(r.Data) + len(r.Scheme) + len(r.Auth) + aclSize(r.ACL)
+	n += len(r.Joining) + len(r.Leaving) + len(r.Members)
+	for _, paths := range r.WatchLists() {
+		for _, path := range *paths {
+			n += 4 + len(path)
+		}
 	}
-	return 0
+	for i := range r.Ops {
+		n += r.Op.Least() + r.Ops[i].bodySize() // its header is as long as the end of them all
+	}
+	return n
 }
 
 // Length returns about how many bytes a message is on the wire, and not less.
@@ -71,35 +54,10 @@ func namesLength(names []string) (n int) {
 	return n
 }
 
-func aclSize(acl []zk.ACL) int {
-	n := 4
+// aclSize is without the number of entries.
+func aclSize(acl []zk.ACL) (n int) {
 	for i := range acl {
 		n += 4 + 4 + len(acl[i].Scheme) + 4 + len(acl[i].ID)
-	}
-	return n
-}
-
-// multiSize counts a header of nine bytes before each operation and at the end.
-func multiSize(ops []Request) int {
-	n := 9
-	for i := range ops {
-		n += 9 + ops[i].bodySize()
-	}
-	return n
-}
-
-func (r *Request) watchesSize() int {
-	n := 8 + listSize(r.DataWatches) + listSize(r.ExistWatches) + listSize(r.ChildWatches)
-	if r.Op == OpSetWatches2 {
-		n += listSize(r.PersistentWatches) + listSize(r.RecursiveWatches)
-	}
-	return n
-}
-
-func listSize(paths []string) int {
-	n := 4
-	for _, path := range paths {
-		n += 4 + len(path)
 	}
 	return n
 }

@@ -20,7 +20,7 @@ func received(r *Request) *Request {
 	read := *r
 	read.Path, read.Scheme = decoded(r.Path), decoded(r.Scheme)
 	read.ACL = mapped(r.ACL, inACL(decoded))
-	for _, list := range read.watchLists() {
+	for _, list := range read.WatchLists() {
 		*list = mapped(*list, decoded)
 	}
 	read.Ops = mapped(r.Ops, func(op Request) Request { return *received(&op) })
@@ -39,7 +39,7 @@ func wellEncoded(r *Request) bool {
 			return false
 		}
 	}
-	for _, list := range r.watchLists() {
+	for _, list := range r.WatchLists() {
 		for _, path := range *list {
 			if !valid(path) {
 				return false

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 var rewrite = flag.Bool("rewrite", false, "replace the answers in testdata/*.txt by what the servers answer now")
@@ -263,28 +264,31 @@ func (x *transcript) connect(name string, o options) {
 	}
 }
 
-var operations = map[string]fakezk.Op{
-	"create": fakezk.OpCreate, "create2": fakezk.OpCreate2, "container": fakezk.OpCreateContainer,
-	"ttl":    fakezk.OpCreateTTL,
-	"delete": fakezk.OpDelete, "set": fakezk.OpSetData, "setacl": fakezk.OpSetACL, "check": fakezk.OpCheck,
-	"multi":  fakezk.OpMulti,
-	"exists": fakezk.OpExists, "get": fakezk.OpGetData, "ls": fakezk.OpGetChildren, "ls2": fakezk.OpGetChildren2,
-	"getacl": fakezk.OpGetACL, "count": fakezk.OpAllChildren, "multiread": fakezk.OpMultiRead,
-	"ephemerals": fakezk.OpGetEphemerals,
-	"whoami":     fakezk.OpWhoAmI, "sync": fakezk.OpSync, "ping": fakezk.OpPing, "close": fakezk.OpCloseSession,
-	"auth":       fakezk.OpSetAuth,
-	"setwatches": fakezk.OpSetWatches, "setwatches2": fakezk.OpSetWatches2, "addwatch": fakezk.OpAddWatch,
-	"checkwatches": fakezk.OpCheckWatches, "removewatches": fakezk.OpRemoveWatches, "unknown": 77,
+var operations = map[string]wire.Op{
+	"create": wire.OpCreate, "create2": wire.OpCreate2, "container": wire.OpCreateContainer,
+	"ttl":    wire.OpCreateTTL,
+	"delete": wire.OpDelete, "set": wire.OpSetData, "setacl": wire.OpSetACL, "check": wire.OpCheck,
+	"multi":  wire.OpMulti,
+	"exists": wire.OpExists, "get": wire.OpGetData, "ls": wire.OpGetChildren, "ls2": wire.OpGetChildren2,
+	"getacl": wire.OpGetACL, "count": wire.OpCountChildren, "multiread": wire.OpMultiRead,
+	"ephemerals": wire.OpGetEphemerals,
+	"whoami":     wire.OpWhoAmI, "sync": wire.OpSync, "ping": wire.OpPing, "close": wire.OpCloseSession,
+	"auth":       wire.OpAuth,
+	"setwatches": wire.OpSetWatches, "setwatches2": wire.OpSetWatches2, "addwatch": wire.OpAddWatch,
+	"checkwatches": wire.OpCheckWatches, "removewatches": wire.OpRemoveWatches, "unknown": 77,
 }
 
 // request reads: operation [path] [w] [data=…] [flags=n] [version=n] [ttl=ms] [kind=n] [acl=perms/scheme/id,…]
 // [scheme=… auth=…] [zxid=n data=/p,… exist=/p,… child=/p,…]. A multi's operations follow, between semicolons.
 func (x *transcript) request(w []string) *fakezk.Request {
 	op, ok := operations[w[0]]
+	for code := wire.Op(0); !ok && code < 200; code++ { // or its own name
+		op, ok = code, code.String() == w[0]
+	}
 	if !ok {
 		x.t.Fatalf("unknown command %q", strings.Join(w, " "))
 	}
-	if op == fakezk.OpMulti || op == fakezk.OpMultiRead {
+	if op == wire.OpMulti || op == wire.OpMultiRead {
 		return &fakezk.Request{Op: op, Ops: x.requests(w[1:])}
 	}
 	o := x.options(w[1:])
@@ -297,7 +301,7 @@ func (x *transcript) request(w []string) *fakezk.Request {
 	if len(w) > 1 && !strings.Contains(w[1], "=") {
 		r.Path = w[1]
 	}
-	if op == fakezk.OpSetWatches || op == fakezk.OpSetWatches2 {
+	if op == wire.OpSetWatches || op == wire.OpSetWatches2 {
 		r.DataWatches, r.ExistWatches, r.ChildWatches = o.list("data"), o.list("exist"), o.list("child")
 		r.PersistentWatches, r.RecursiveWatches = o.list("persistent"), o.list("recursive")
 	} else if data, ok := o["data"]; ok {
@@ -362,7 +366,7 @@ func showMessage(m fakezk.Message) string {
 
 func showReply(r *fakezk.Response) string {
 	s := fmt.Sprintf("zxid %d", r.Zxid)
-	if r.Err != fakezk.CodeOK {
+	if r.Err != wire.CodeOK {
 		s += fmt.Sprintf(" error %d", r.Err)
 	}
 	s += showResult(r.Path, r.Data, r.Children, r.Stat)

@@ -71,22 +71,6 @@ func (n *node) appendNames(names []string) []string {
 	return names
 }
 
-// namesOf is names in memory that is allocated for many short lists at once, and given out once.
-func (e *Ensemble) namesOf(n *node) []string {
-	count := n.children.count
-	if count == 0 || count > namesBlock/4 {
-		return n.names()
-	}
-	if count > len(e.names) {
-		e.names = make([]string, namesBlock)
-	}
-	list := n.appendNames(e.names[:0:count])
-	e.names = e.names[count:]
-	return list
-}
-
-const namesBlock = 32
-
 // descendants counts the nodes below n.
 func (n *node) descendants() int32 {
 	count := int32(n.children.count)

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // watchModes is a set of the ways in which a connection watches a path.
@@ -154,85 +156,51 @@ func appendRecursive(list []watcher, hits []*connection) []*connection {
 	return hits
 }
 
-// arm registers a watch of a connection in one of its replica's tables.
-func (e *Ensemble) arm(t *watchTable, path string, c *connection, mode watchModes) {
-	t.arm(path, c, mode, e.cfg.Compat.WatchModesApart)
-}
-
-// fire sends an event of a node to the connections that watch it in one of the tables.
-func (e *Ensemble) fire(r *replica, t *watchTable, event zk.EventType, n *node) {
-	e.hits[0] = t.trigger(n.path, event, e.hits[0][:0])
-	e.send(e.hits[0], nil, event, n, r.zxid)
-}
-
-// fireDeleted sends NodeDeleted once to a connection that is in both tables (DataTree.deleteNode).
-func (e *Ensemble) fireDeleted(r *replica, n *node) {
-	e.fire(r, &r.data, zk.EventNodeDeleted, n)
-	e.hits[1] = r.child.trigger(n.path, zk.EventNodeDeleted, e.hits[1][:0])
-	e.send(e.hits[1], e.hits[0], zk.EventNodeDeleted, n, r.zxid)
-}
-
-// send queues an event at the connections hit, except those suppressed and those that may not read the node
-// (CVE-2024-23944): their watches are used up all the same.
-func (e *Ensemble) send(hits, suppressed []*connection, event zk.EventType, n *node, zxid int64) {
-	for _, c := range hits {
-		if slices.Contains(suppressed, c) {
-			continue
-		}
-		if e.cfg.Compat.NoEventACLFilter || c.admits(n.acl, zk.PermRead) {
-			e.sendTo(c, event, n.path, zxid)
-		}
-	}
-}
-
-func (e *Ensemble) sendTo(c *connection, event zk.EventType, path string, zxid int64) {
-	m := Message{Event: event, Path: path, Zxid: zxid}
-	e.push(c, m)
-	if e.OnEvent != nil {
-		e.OnEvent(c.id, m)
-	}
+// arm registers a watch in one of the server's tables.
+func (c *connection) arm(t *watchTable, path string, mode watchModes) {
+	t.arm(path, c, mode, c.replica.compat.WatchModesApart)
 }
 
 // resumeWatches re-arms the watches of a reconnected client, or tells it at once what it has missed
 // (DataTree.setWatches). These events are not filtered by ACL.
-func (e *Ensemble) resumeWatches(c *connection, r *Request) {
+func (c *connection) resumeWatches(r *Request) {
 	t := c.replica
 	for _, path := range r.DataWatches {
 		n := t.nodes[path]
-		e.resumeWatch(c, &t.data, path, n, n != nil && n.mzxid > r.RelativeZxid, zk.EventNodeDataChanged)
+		c.resumeWatch(&t.data, path, n, n != nil && n.mzxid > r.RelativeZxid, zk.EventNodeDataChanged)
 	}
 	for _, path := range r.ExistWatches {
 		if t.nodes[path] != nil {
-			e.sendTo(c, zk.EventNodeCreated, path, t.zxid)
+			c.sendEvent(zk.EventNodeCreated, path)
 		} else {
-			e.arm(&t.data, path, c, modeOneShot)
+			c.arm(&t.data, path, modeOneShot)
 		}
 	}
 	for _, path := range r.ChildWatches {
 		n := t.nodes[path]
-		e.resumeWatch(c, &t.child, path, n, n != nil && n.pzxid > r.RelativeZxid, zk.EventNodeChildrenChanged)
+		c.resumeWatch(&t.child, path, n, n != nil && n.pzxid > r.RelativeZxid, zk.EventNodeChildrenChanged)
 	}
-	if r.Op == OpSetWatches2 {
-		e.armBoth(c, r.PersistentWatches, modePersistent)
-		e.armBoth(c, r.RecursiveWatches, modeRecursive)
+	if r.Op == wire.OpSetWatches2 {
+		c.armBoth(r.PersistentWatches, modePersistent)
+		c.armBoth(r.RecursiveWatches, modeRecursive)
 	}
 }
 
-func (e *Ensemble) resumeWatch(c *connection, t *watchTable, path string, n *node, changed bool, event zk.EventType) {
+func (c *connection) resumeWatch(t *watchTable, path string, n *node, changed bool, event zk.EventType) {
 	switch {
 	case n == nil:
-		e.sendTo(c, zk.EventNodeDeleted, encoded(path), c.replica.zxid)
+		c.sendEvent(zk.EventNodeDeleted, encoded(path))
 	case changed:
-		e.sendTo(c, event, path, c.replica.zxid)
+		c.sendEvent(event, path)
 	default:
-		e.arm(t, path, c, modeOneShot)
+		c.arm(t, path, modeOneShot)
 	}
 }
 
-func (e *Ensemble) armBoth(c *connection, paths []string, mode watchModes) {
+func (c *connection) armBoth(paths []string, mode watchModes) {
 	for _, path := range paths {
-		e.arm(&c.replica.data, path, c, mode)
-		e.arm(&c.replica.child, path, c, mode)
+		c.arm(&c.replica.data, path, mode)
+		c.arm(&c.replica.child, path, mode)
 	}
 }
 
@@ -244,16 +212,16 @@ const (
 )
 
 // matchWatches looks for watches of a kind, or removes them.
-func (e *Ensemble) matchWatches(c *connection, r *Request) Code {
+func (c *connection) matchWatches(r *Request) wire.Code {
 	if r.Kind < kindChildren || r.Kind > kindAny {
-		return CodeMarshalling
+		return wire.CodeMarshalling
 	}
 	match := (*watchTable).disarm
-	if r.Op == OpCheckWatches {
-		match = e.cfg.Compat.checkWatches()
-		if e.cfg.Compat.climbs() && (r.Kind != kindData && c.replica.child.climbsOut(r.Path) ||
+	if r.Op == wire.OpCheckWatches {
+		match = c.replica.compat.checkWatches()
+		if c.replica.compat.climbs() && (r.Kind != kindData && c.replica.child.climbsOut(r.Path) ||
 			r.Kind != kindChildren && c.replica.data.climbsOut(r.Path)) {
-			return CodeMarshalling
+			return wire.CodeMarshalling
 		}
 	}
 	found := false
@@ -264,15 +232,16 @@ func (e *Ensemble) matchWatches(c *connection, r *Request) Code {
 		found = match(&c.replica.data, r.Path, c) || found
 	}
 	if !found {
-		return CodeNoWatcher
+		return wire.CodeNoWatcher
 	}
-	return CodeOK
+	return wire.CodeOK
 }
 
-// climbs tells whether checkWatches looks at the parents of a path, as from 3.6 to 3.8 (WatchManager.containsWatcher).
+// climbs reports whether checkWatches looks at the parents of a path, as from 3.6 to 3.8
+// (WatchManager.containsWatcher).
 func (c Compat) climbs() bool { return !c.NoOps36 && !c.WatchModesApart }
 
-// climbsOut tells whether the look at parents ends in an exception: they need a slash (PathParentIterator.next).
+// climbsOut reports whether the look at parents ends in an exception: they need a slash (PathParentIterator.next).
 func (t *watchTable) climbsOut(path string) bool {
 	if path == "" || path[0] == '/' {
 		return false

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // record is what the leader knows of a node before it decides on a write (PrepRequestProcessor's ChangeRecord): the
@@ -18,13 +20,30 @@ type record struct {
 	length            int // of the data
 }
 
-func (e *Ensemble) look(path string) record {
-	if len(e.pending) > 0 {
-		if rec, ok := e.pending[path]; ok {
+// proposer decides on writes, as the leader does before it commits them, from its tree and, within a multi, from what
+// the operations before would make of it.
+type proposer struct {
+	cfg     *Config
+	tree    *tree             // the leader's
+	members membership        // in the configuration, …
+	first   membership        // … and those of the beginning
+	pending map[string]record // what the earlier operations of a multi have changed
+}
+
+func (p *proposer) reset(tree *tree) {
+	p.tree = tree
+	p.first = initialMembers(*p.cfg)
+	p.members = p.first
+	clear(p.pending)
+}
+
+func (p *proposer) look(path string) record {
+	if len(p.pending) > 0 {
+		if rec, ok := p.pending[path]; ok {
 			return rec
 		}
 	}
-	n := e.leader().nodes[path]
+	n := p.tree.nodes[path]
 	if n == nil {
 		return record{}
 	}
@@ -33,98 +52,91 @@ func (e *Ensemble) look(path string) record {
 
 // foresee notes in pending what an edit will do, for the rest of the multi. The counter wraps here even where the
 // tree's sticks.
-func (e *Ensemble) foresee(x *edit) {
+func (p *proposer) foresee(x *edit) {
 	switch x.op {
-	case OpCreate:
-		parent := e.look(parentOf(x.path))
+	case wire.OpCreate:
+		parent := p.look(parentOf(x.path))
 		parent.created++
 		parent.children++
-		e.pending[parentOf(x.path)] = parent
-		e.pending[x.path] = record{exists: true, acl: x.acl, owner: x.owner, length: len(x.data)}
-	case OpDelete:
-		parent := e.look(parentOf(x.path))
+		p.pending[parentOf(x.path)] = parent
+		p.pending[x.path] = record{exists: true, acl: x.acl, owner: x.owner, length: len(x.data)}
+	case wire.OpDelete:
+		parent := p.look(parentOf(x.path))
 		parent.children--
-		e.pending[parentOf(x.path)] = parent
-		e.pending[x.path] = record{}
-	case OpSetData:
-		rec := e.look(x.path)
-		rec.version, rec.length = e.cfg.Compat.next(rec.version), len(x.data)
-		e.pending[x.path] = rec
+		p.pending[parentOf(x.path)] = parent
+		p.pending[x.path] = record{}
+	case wire.OpSetData:
+		rec := p.look(x.path)
+		rec.version, rec.length = p.cfg.Compat.next(rec.version), len(x.data)
+		p.pending[x.path] = rec
 	}
 }
 
 // write decides on a single write, commits it and fills in its reply. A failed write is committed without an edit: it
 // has a zxid.
 func (e *Ensemble) write(now int64, c *connection, r *Request, reply *Response) {
-	x, code := e.prepare(c, r, r.Op)
-	e.edits = e.edits[:0]
-	if code == CodeOK {
-		e.edits = append(e.edits, x)
+	x, code := e.proposer.prepare(c, r, r.Op)
+	t := transaction{time: now, session: c.session.id}
+	if reply.Err = code; code != wire.CodeOK {
+		e.commit(t, nil)
+		return
 	}
-	e.commit(transaction{time: now, session: c.session.id, edits: e.edits}, nil)
-	reply.Err = code
-	if code == CodeOK {
-		e.fill(reply, r.Op, x.path)
-	}
-}
-
-func (e *Ensemble) fill(reply *Response, op Op, path string) {
-	switch op {
-	case OpCreate:
-		reply.Path = path
-	case OpCreate2, OpCreateContainer, OpCreateTTL:
-		reply.Path = path
-		reply.Stat = e.leader().nodes[path].stat()
-	case OpSetData, OpSetACL:
-		reply.Stat = e.leader().nodes[path].stat()
+	e.commitOne(t, x)
+	switch r.Op {
+	case wire.OpCreate:
+		reply.Path = x.path
+	case wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
+		reply.Path, reply.Stat = x.path, e.cluster.leader().nodes[x.path].stat()
+	case wire.OpSetData, wire.OpSetACL:
+		reply.Stat = e.cluster.leader().nodes[x.path].stat()
 	}
 }
 
 // prepare makes the checks in the server's order (PrepRequestProcessor); the first that fails is the answer. The edit
 // is valid only if all pass.
-func (e *Ensemble) prepare(c *connection, r *Request, op Op) (edit, Code) {
+func (p *proposer) prepare(c *connection, r *Request, op wire.Op) (edit, wire.Code) {
 	switch op {
-	case OpDelete:
-		return e.prepareDelete(c, r)
-	case OpSetData:
-		return edit{op: OpSetData, path: r.Path, data: bytes.Clone(r.Data)}, e.existing(c, r, zk.PermWrite)
-	case OpSetACL:
-		return e.prepareSetACL(c, r)
-	case OpCheck:
-		return edit{op: OpCheck}, e.existing(c, r, zk.PermRead)
+	case wire.OpDelete:
+		return p.prepareDelete(c, r)
+	case wire.OpSetData:
+		return edit{op: wire.OpSetData, path: r.Path, data: bytes.Clone(r.Data)}, p.existing(c, r, zk.PermWrite)
+	case wire.OpSetACL:
+		return p.prepareSetACL(c, r)
+	case wire.OpCheck:
+		return edit{op: wire.OpCheck}, p.existing(c, r, zk.PermRead)
 	}
-	return e.prepareCreate(c, r, op)
+	return p.prepareCreate(c, r, op)
 }
 
-func (e *Ensemble) prepareCreate(c *connection, r *Request, op Op) (edit, Code) {
-	owner, code := e.ownerOf(c, r, op)
-	if code != CodeOK {
+func (p *proposer) prepareCreate(c *connection, r *Request, op wire.Op) (edit, wire.Code) {
+	owner, code := p.ownerOf(c, r, op)
+	if code != wire.CodeOK {
 		return edit{}, code
 	}
 	if !splittable(r.Path) {
-		return edit{}, CodeBadArguments
+		return edit{}, wire.CodeBadArguments
 	}
-	acl, ok := c.fixACL(r.ACL, e.cfg.Users != nil)
+	acl, ok := c.fixACL(r.ACL, p.cfg.Users != nil)
 	if !ok {
-		return edit{}, CodeInvalidACL
+		return edit{}, wire.CodeInvalidACL
 	}
-	path, code := e.place(c, r)
-	if code != CodeOK {
+	path, code := p.place(c, r)
+	if code != wire.CodeOK {
 		return edit{}, code
 	}
 	return edit{
-		op: OpCreate, path: path, data: bytes.Clone(r.Data), acl: acl, owner: owner, sequential: sequential(r.Flags),
-	}, CodeOK
+		op: wire.OpCreate, path: path, data: bytes.Clone(r.Data), acl: acl, owner: owner, sequential: sequential(r.Flags),
+	}, wire.CodeOK
 }
 
 // place finds the path of a node to be created, with its sequence number, and checks that it may stand there.
-func (e *Ensemble) place(c *connection, r *Request) (string, Code) {
-	parent := e.look(parentOf(r.Path))
+func (p *proposer) place(c *connection, r *Request) (string, wire.Code) {
+	parent := p.look(parentOf(r.Path))
 	if !parent.exists {
-		return "", CodeNoNode
+		return "", wire.CodeNoNode
 	}
 	if !c.admits(parent.acl, zk.PermCreate) {
-		return "", CodeNoAuth
+		return "", wire.CodeNoAuth
 	}
 	path := r.Path
 	if sequential(r.Flags) {
@@ -132,13 +144,13 @@ func (e *Ensemble) place(c *connection, r *Request) (string, Code) {
 	}
 	switch {
 	case !serverPath(path):
-		return "", CodeBadArguments
-	case e.look(path).exists:
-		return "", CodeNodeExists
+		return "", wire.CodeBadArguments
+	case p.look(path).exists:
+		return "", wire.CodeNodeExists
 	case isEphemeral(parent.owner):
-		return "", CodeNoChildrenForEphemerals
+		return "", wire.CodeNoChildrenForEphemerals
 	}
-	return path, e.overQuota(path, int64(len(r.Data)), 1)
+	return path, p.overQuota(path, int64(len(r.Data)), 1)
 }
 
 // Flags of create (CreateMode): 0 persistent, 1 ephemeral, 2 sequential, 3 both, 4 container,
@@ -152,28 +164,28 @@ func sequential(flags int32) bool { return flags == 2 || flags == 3 || flags == 
 
 // ownerOf checks the mode of a creation and returns the node's owner. The operation makes a container, not the flag:
 // create with flag 4 makes a persistent node.
-func (e *Ensemble) ownerOf(c *connection, r *Request, op Op) (int64, Code) {
+func (p *proposer) ownerOf(c *connection, r *Request, op wire.Op) (int64, wire.Code) {
 	if r.Flags < 0 || r.Flags > flagTTLSeq {
-		return 0, CodeBadArguments
+		return 0, wire.CodeBadArguments
 	}
 	timed := r.Flags >= flagTTL
-	if timed && !e.cfg.TTL {
-		return 0, CodeUnimplemented
+	if timed && !p.cfg.TTL {
+		return 0, wire.CodeUnimplemented
 	}
-	if timed != (op == OpCreateTTL) || timed && (r.TTL <= 0 || r.TTL > ttlMax) {
-		return 0, CodeBadArguments
+	if timed != (op == wire.OpCreateTTL) || timed && (r.TTL <= 0 || r.TTL > ttlMax) {
+		return 0, wire.CodeBadArguments
 	}
 	switch ephemeral := r.Flags == 1 || r.Flags == 3; {
 	case ephemeral && c.session.id == 0:
-		return 0, CodeSessionExpired
-	case op == OpCreateContainer:
-		return ownerContainer, CodeOK
+		return 0, wire.CodeSessionExpired
+	case op == wire.OpCreateContainer:
+		return ownerContainer, wire.CodeOK
 	case timed:
-		return ownerTTLMask | r.TTL, CodeOK
+		return ownerTTLMask | r.TTL, wire.CodeOK
 	case ephemeral:
-		return c.session.id, CodeOK
+		return c.session.id, wire.CodeOK
 	}
-	return 0, CodeOK
+	return 0, wire.CodeOK
 }
 
 // numbered appends a sequence number as %010d does: the sign counts in the width.
@@ -193,65 +205,65 @@ func numbered(path string, n int32) string {
 
 var pow10 = [...]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
 
-func (e *Ensemble) prepareDelete(c *connection, r *Request) (edit, Code) {
+func (p *proposer) prepareDelete(c *connection, r *Request) (edit, wire.Code) {
 	if !splittable(r.Path) || special(r.Path) {
-		return edit{}, CodeBadArguments
+		return edit{}, wire.CodeBadArguments
 	}
-	parent := e.look(parentOf(r.Path))
+	parent := p.look(parentOf(r.Path))
 	if !parent.exists {
-		return edit{}, CodeNoNode
+		return edit{}, wire.CodeNoNode
 	}
 	if !c.admits(parent.acl, zk.PermDelete) {
-		return edit{}, CodeNoAuth
+		return edit{}, wire.CodeNoAuth
 	}
-	switch n := e.look(r.Path); {
+	switch n := p.look(r.Path); {
 	case !n.exists:
-		return edit{}, CodeNoNode
+		return edit{}, wire.CodeNoNode
 	case !versionMatches(r.Version, n.version):
-		return edit{}, CodeBadVersion
+		return edit{}, wire.CodeBadVersion
 	case n.children > 0:
-		return edit{}, CodeNotEmpty
+		return edit{}, wire.CodeNotEmpty
 	}
-	return edit{op: OpDelete, path: r.Path}, CodeOK
+	return edit{op: wire.OpDelete, path: r.Path}, wire.CodeOK
 }
 
 func versionMatches(expected, version int32) bool { return expected == -1 || expected == version }
 
-func (e *Ensemble) prepareSetACL(c *connection, r *Request) (edit, Code) {
+func (p *proposer) prepareSetACL(c *connection, r *Request) (edit, wire.Code) {
 	if !serverPath(r.Path) {
-		return edit{}, CodeBadArguments
+		return edit{}, wire.CodeBadArguments
 	}
-	acl, ok := c.fixACL(r.ACL, e.cfg.Users != nil)
+	acl, ok := c.fixACL(r.ACL, p.cfg.Users != nil)
 	if !ok {
-		return edit{}, CodeInvalidACL
+		return edit{}, wire.CodeInvalidACL
 	}
-	return edit{op: OpSetACL, path: r.Path, acl: acl}, e.existing(c, r, zk.PermAdmin)
+	return edit{op: wire.OpSetACL, path: r.Path, acl: acl}, p.existing(c, r, zk.PermAdmin)
 }
 
 // existing checks that a path is well formed, and that its node exists, is open to the connection, has room for the
 // data of a setData, and has the version.
-func (e *Ensemble) existing(c *connection, r *Request, perms int32) Code {
+func (p *proposer) existing(c *connection, r *Request, perms int32) wire.Code {
 	if !serverPath(r.Path) {
-		return CodeBadArguments
+		return wire.CodeBadArguments
 	}
-	n := e.look(r.Path)
+	n := p.look(r.Path)
 	version := n.version
-	if r.Op == OpSetACL {
+	if r.Op == wire.OpSetACL {
 		version = n.aversion
 	}
-	quota := CodeOK
-	if r.Op == OpSetData {
-		quota = e.overQuota(r.Path, int64(len(r.Data)-n.length), 0)
+	quota := wire.CodeOK
+	if r.Op == wire.OpSetData {
+		quota = p.overQuota(r.Path, int64(len(r.Data)-n.length), 0)
 	}
 	switch {
 	case !n.exists:
-		return CodeNoNode
+		return wire.CodeNoNode
 	case !c.admits(n.acl, perms):
-		return CodeNoAuth
-	case quota != CodeOK:
+		return wire.CodeNoAuth
+	case quota != wire.CodeOK:
 		return quota
 	case !versionMatches(r.Version, version):
-		return CodeBadVersion
+		return wire.CodeBadVersion
 	}
-	return CodeOK
+	return wire.CodeOK
 }

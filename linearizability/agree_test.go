@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/zktorture/zktorture/linearizability/internal/step"
 )
 
 // TestAgree compares every model's monitor with porcupine, which knows nothing but the model: on
@@ -49,7 +51,7 @@ type forgetful interface {
 
 var contenders []contender
 
-// enter adds a contender to TestAgree and TestNeverAccused.
+// enter adds a contender to TestAgree.
 func enter(c contender) { contenders = append(contenders, c) }
 
 // effort is how many histories to compare: ZKTORTURE_AGREE, or 20,000.
@@ -106,7 +108,7 @@ func (n *tally) String() string {
 // compare draws history i and compares.
 func (n *tally) compare(t *testing.T, c *contender, i int) {
 	h := c.draw(rand.New(rand.NewPCG(agreeSeed, uint64(i))))
-	if Validate(c.model, h) != nil {
+	if c.model.Validate(h) != nil {
 		n.unsound++
 		return
 	}
@@ -125,38 +127,38 @@ func (n *tally) dispute(c *contender, h History) string {
 	switch {
 	case truth == porcupine.Unknown:
 		n.slow++
-	case r.outcome == Undetermined:
+	case Status(r.Outcome) == Undetermined:
 		n.undetermined++
-	case r.outcome == Ok && truth == porcupine.Ok:
+	case Status(r.Outcome) == Ok && truth == porcupine.Ok:
 		n.legal++
-	case r.outcome == Ok:
+	case Status(r.Outcome) == Ok:
 		return "the monitor finds nothing wrong, porcupine does"
 	case truth == porcupine.Ok:
-		return "the monitor says " + r.finding.property + ", porcupine finds an order"
+		return "the monitor says " + r.Finding.Property + ", porcupine finds an order"
 	default:
 		n.illegal++
-		n.longest = max(n.longest, len(r.finding.steps))
-		return disputeFinding(j, h, steps, r.finding)
+		n.longest = max(n.longest, len(r.Finding.Steps))
+		return disputeFinding(j, h, steps, r.Finding)
 	}
 	return ""
 }
 
 // disputeFinding says what is wrong with a finding on an illegal history, or nothing: its steps must
 // be some of the history's, and illegal by themselves.
-func disputeFinding(j *judge, h History, steps []step, f finding) string {
-	for _, s := range f.steps {
-		if !slices.ContainsFunc(steps, func(o step) bool { o.previous = s.previous; return o == s }) {
-			return fmt.Sprintf("the certificate has a step that is not one of the history: %v", h[s.source])
+func disputeFinding(j *judge, h History, steps []step.Step, f step.Finding) string {
+	for _, s := range f.Steps {
+		if !slices.ContainsFunc(steps, func(o step.Step) bool { return o.Source == s.Source && o.Kind == s.Kind }) {
+			return fmt.Sprintf("the certificate has a step that is not one of the history: %v", h[s.Source])
 		}
 	}
-	if j.model.Name == "counter" && f.property == "" { // a search found it, and it is explained later
-		f = j.model.explain(j, f.steps)
+	if j.model.Name == "counter" && f.Property == "" { // a search found it, and it is explained later
+		f = j.model.explain(j, f.Steps)
 	}
-	if j.model.rule(f.property) == "" {
+	if j.model.rule(f.Property) == "" {
 		return "the violation has no name"
 	}
-	if j.ask(f.steps) == porcupine.Ok {
-		return "the certificate is in order: " + j.model.violation("monitor", f.property, f.named(h)).String()
+	if j.ask(f.Steps) == porcupine.Ok {
+		return "the certificate is in order: " + j.model.violation("monitor", f.Property, named(&f, h)).String()
 	}
 	return ""
 }
@@ -310,36 +312,14 @@ func (c *contender) mutate(r *rand.Rand, h History) History {
 	return h
 }
 
-// TestNeverAccused draws long legal histories, one for a hundred of TestAgree's: no monitor finds a violation.
-func TestNeverAccused(t *testing.T) {
-	each := max(1, effort(t)/100)
-	for _, c := range contenders {
-		t.Run(c.model.Name, func(t *testing.T) {
-			if c.model.monitor == nil {
-				t.Fatal("the model has no monitor")
-			}
-			seen := make(map[Status]int)
-			for i := range each {
-				r := rand.New(rand.NewPCG(agreeSeed, uint64(i)))
-				h := c.drawLegal(r, drawLongShape(r))
-				if err := Validate(c.model, h); err != nil {
-					t.Fatalf("history %d of seed %d is not sound: %v", i, agreeSeed, err)
-				}
-				ruling := c.model.monitor(c.model.steps(h))
-				if ruling.outcome == Violation {
-					t.Fatalf("history %d of seed %d is legal, but accused: %v", i, agreeSeed,
-						c.model.violation("monitor", ruling.finding.property, ruling.finding.named(h)))
-				}
-				seen[ruling.outcome]++
-			}
-			t.Logf("%d ok, %d undetermined", seen[Ok], seen[Undetermined])
-		})
-	}
+func sortByCall(h History) {
+	slices.SortStableFunc(h, func(a, b Operation) int { return cmp.Compare(a.Call, b.Call) })
 }
 
-func drawLongShape(r *rand.Rand) shape {
-	return shape{
-		ops: 200 + r.IntN(2801), clients: 1 + r.IntN(24), pace: 1 + r.Int64N(4), spread: 1 + r.Int64N(100),
-		unknown: float64(r.IntN(6)) / 100,
+func lines(h History) string {
+	var s string
+	for _, op := range h {
+		s += op.String() + "\n"
 	}
+	return s
 }

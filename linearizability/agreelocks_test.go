@@ -109,7 +109,7 @@ func wildHold(m Model) func(*rand.Rand) Operation {
 		}
 		switch {
 		case op.releases() || op.Op == "resigned" || op.Op == "downgrade":
-		case op.tries():
+		case op.kind().Tries:
 			op.Result = []Value{Null, Bool(true), Int(r.Int64N(5))}[r.IntN(3)]
 		case r.IntN(2) == 0:
 			op.Result = Int(r.Int64N(5))

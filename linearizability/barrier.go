@@ -1,6 +1,10 @@
 package linearizability
 
-import "github.com/anishathalye/porcupine"
+import (
+	"github.com/anishathalye/porcupine"
+	"github.com/zktorture/zktorture/linearizability/internal/monitor"
+	"github.com/zktorture/zktorture/linearizability/internal/step"
+)
 
 // Barrier returns the model of a barrier that is open or shut, and open at first.
 //
@@ -16,7 +20,7 @@ func Barrier() Model {
 		problem:    barrierProblem,
 		prepare:    prepareBarrier,
 		spec:       barrierSpec,
-		monitor:    barrierMonitor,
+		monitor:    monitor.Barrier,
 		explain:    explainBarrier,
 	}
 }
@@ -32,16 +36,16 @@ func onlyNull(op *Operation, object string) string {
 }
 
 // prepareBarrier leaves out what failed, and waits of unknown outcome.
-func prepareBarrier(h History, _ []int32) []step {
-	kinds := map[string]stepKind{"shut": stepShut, "open": stepOpen, "wait": stepWait}
-	var steps []step
+func prepareBarrier(h History, _ []int32) []step.Step {
+	kinds := map[string]step.Kind{"shut": step.Shut, "open": step.Open, "wait": step.Wait}
+	var steps []step.Step
 	for i := range h {
 		op := &h[i]
 		if op.Outcome == Fail || op.Op == "wait" && op.Outcome == Unknown {
 			continue
 		}
-		s := newStep(op, i, kinds[op.Op], noItem)
-		s.droppable = op.Op != "open"
+		s := newStep(op, i, kinds[op.Op], step.NoItem)
+		s.Droppable = op.Op != "open"
 		steps = append(steps, s)
 	}
 	return steps
@@ -51,10 +55,10 @@ func prepareBarrier(h History, _ []int32) []step {
 var barrierSpec = porcupine.Model{
 	Init: func() any { return false },
 	Step: func(state, input, _ any) (bool, any) {
-		switch s := input.(*step); s.kind {
-		case stepShut:
+		switch s := input.(*step.Step); s.Kind {
+		case step.Shut:
 			return true, true
-		case stepOpen:
+		case step.Open:
 			return true, false
 		}
 		return !state.(bool), state
@@ -68,6 +72,6 @@ var barrierSpec = porcupine.Model{
 }
 
 // explainBarrier: only a wait can be illegal.
-func explainBarrier(j *judge, steps []step) finding {
-	return finding{"early-wait", j.shrink(steps)}
+func explainBarrier(j *judge, steps []step.Step) step.Finding {
+	return step.Finding{Property: "early-wait", Steps: j.shrink(steps)}
 }

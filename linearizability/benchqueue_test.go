@@ -8,7 +8,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/zktorture/zktorture/internal/cputime"
+	"github.com/zktorture/zktorture/internal/resource"
 )
 
 // busyQueue returns a legal history of n operations by clients that are nearly always busy, on a queue
@@ -89,13 +89,13 @@ func BenchmarkMonitorQueueMillion(b *testing.B) {
 func benchMonitor(b *testing.B, h History, want Status) {
 	m := Queue()
 	b.ReportAllocs()
-	start := cputime.Spent()
+	start := resource.CPUTime()
 	for b.Loop() {
-		if r := m.monitor(m.steps(h)); r.outcome != want {
-			b.Fatal(r.outcome, r.finding.property, r.reason)
+		if r := m.monitor(m.steps(h)); Status(r.Outcome) != want {
+			b.Fatal(r.Outcome, r.Finding.Property, r.Reason)
 		}
 	}
-	b.ReportMetric(float64(cputime.Spent()-start)/float64(b.N)/1e6, "cpu-ms/op")
+	b.ReportMetric(float64(resource.CPUTime()-start)/float64(b.N)/1e6, "cpu-ms/op")
 }
 
 func benchPorcupine(b *testing.B, h History) {

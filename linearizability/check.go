@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/zktorture/zktorture/linearizability/internal/interval"
+	"github.com/zktorture/zktorture/linearizability/internal/step"
 )
 
 // Status is a verdict's value.
@@ -54,9 +56,9 @@ type Verdict struct {
 	// rule is broken, and few operations that show it were not found in time.
 	Operations []Operation
 	Object     string
-	// Checker is what decided: assumptions, monitor (the model's own), search (the model's own), frontier (a search
-	// in the order of time) or porcupine, which also confirms violations if it can in a part of the time; or
-	// disagreement, if two of them contradict each other, which is a defect of this package.
+	// Checker is what decided: assumptions, monitor (the model's own), frontier (a search in the order of time) or
+	// porcupine, which also confirms violations if it can in a part of the time; or disagreement, if two of them
+	// contradict each other, which is a defect of this package.
 	Checker string
 	// Tried says what else ran, and why it did not decide.
 	Tried []string
@@ -64,7 +66,7 @@ type Verdict struct {
 	Reason string
 }
 
-// Disputed tells whether checkers contradict each other: Operations are what porcupine was given, and the others were
+// Disputed reports whether checkers contradict each other: Operations are what porcupine was given, and the others were
 // given the whole history.
 func (v Verdict) Disputed() bool { return v.Checker == checkerDispute }
 
@@ -88,27 +90,30 @@ func (v Verdict) String() string {
 
 // Options say how much effort to spend.
 type Options struct {
-	// Timeout is the longest time to judge the history of one object, 0 for [TimeoutDefault]. After it the verdict is
+	// Timeout is the longest time to judge the history of one object, 0 for 10 seconds. After it the verdict is
 	// Undetermined. A quarter of it, but at most 2 s, is added to explain and confirm a violation; if that is not
 	// enough the explanation is longer, or poorer.
 	Timeout time.Duration
 	// MemoryLimit is the most memory, in bytes and roughly, that the search for an order of one object's operations may
-	// take, 0 for [MemoryDefault]. If it needs more it is not started, or ends, and the verdict is Undetermined. The
+	// take, 0 for 1 GiB. If it needs more it is not started, or ends, and the verdict is Undetermined. The
 	// history itself does not count, nor do the model's own checker's tables, which are of its size.
 	MemoryLimit int64
+	// Unexplained leaves out what a violation is and how it is shown: of the verdict only Outcome, Object and Checker, and
+	// why it is undetermined, are known. It saves most of the time that a violation takes.
+	Unexplained bool
 }
 
-// TimeoutDefault is the time that the history of one object may take if Options say nothing.
-const TimeoutDefault = 10 * time.Second
+// timeoutDefault is the time that the history of one object may take if Options say nothing.
+const timeoutDefault = 10 * time.Second
 
-// MemoryDefault is the memory in bytes that the search may take if Options say nothing.
-const MemoryDefault = 1 << 30
+// memoryDefault is the memory in bytes that the search may take if Options say nothing.
+const memoryDefault = 1 << 30
 
 // Check judges a history against a model: one verdict for each object, by name. An empty history is one of one
-// object, and ok.
+// object, and ok. One that [Model.Validate] refuses is undetermined.
 func Check(m Model, h History, o Options) []Verdict {
 	if m.prepare == nil {
-		return []Verdict{{Outcome: Undetermined, Checker: "assumptions", Reason: Validate(m, h).Error()}}
+		return []Verdict{{Outcome: Undetermined, Checker: "assumptions", Reason: m.Validate(h).Error()}}
 	}
 	groups := byObject(h)
 	verdicts := make([]Verdict, len(groups))
@@ -135,7 +140,7 @@ func Worst(verdicts []Verdict) Status {
 	return Ok
 }
 
-// checkObject goes from the cheap to the dear: assumptions, the model's monitor, its search, the frontier, porcupine.
+// checkObject goes from the cheap to the dear: assumptions, the model's monitor, the frontier, porcupine.
 func checkObject(m *Model, g *group, o Options) Verdict {
 	items, err := m.validate(g.history)
 	if err != nil {
@@ -148,44 +153,29 @@ func checkObject(m *Model, g *group, o Options) Verdict {
 	return v
 }
 
-// outcomeOf is the outcome that [Check] gives a history of one object, without the explanation.
-func outcomeOf(m *Model, h History, o Options) Status {
-	items, err := m.validate(h)
-	if err != nil {
-		return Undetermined
-	}
-	r, _ := newJudge(m, o).decide(m.prepare(h, items))
-	return r.outcome
-}
-
-func (j *judge) judge(steps []step, h History) Verdict {
+func (j *judge) judge(steps []step.Step, h History) Verdict {
 	r, checker := j.decide(steps)
-	if r.outcome != Violation {
-		return Verdict{Outcome: r.outcome, Checker: checker, Reason: r.reason}
+	if r.Outcome != step.Violation || j.unexplained {
+		return Verdict{Outcome: Status(r.Outcome), Checker: checker, Reason: r.Reason}
 	}
 	j.explain()
-	if r.finding.property == "" {
-		r.finding = j.model.explain(j, r.finding.steps)
+	if r.Finding.Property == "" {
+		r.Finding = j.model.explain(j, r.Finding.Steps)
 	}
 	return j.confirm(checker, r, h)
 }
 
 // decide asks one checker after the other until one knows, and returns which. Unless that is the model's own, the
 // finding of a violation has no name yet, and many steps.
-func (j *judge) decide(steps []step) (r ruling, checker string) {
-	if r = j.noted("monitor", j.model.monitor(steps)); r.outcome != Undetermined {
+func (j *judge) decide(steps []step.Step) (r step.Ruling, checker string) {
+	if r = j.noted("monitor", j.model.monitor(steps)); r.Outcome != step.Undetermined {
 		return r, "monitor"
-	}
-	if search := j.model.search; search != nil {
-		if r = j.noted("search", search(steps, j.half())); r.outcome != Undetermined {
-			return r, "search"
-		}
 	}
 	soon := j.askSoon(steps)
 	if soon == porcupine.Ok {
-		return legal(), "porcupine"
+		return step.Legal(), "porcupine"
 	}
-	if r = j.noted("frontier", searchFrontier(&j.spec, steps, j.half(), j.memory)); r.outcome != Undetermined {
+	if r = j.noted("frontier", searchFrontier(&j.spec, steps, j.half(), j.memory)); r.Outcome != step.Undetermined {
 		return r, "frontier"
 	}
 	if soon == porcupine.Unknown {
@@ -193,11 +183,11 @@ func (j *judge) decide(steps []step) (r ruling, checker string) {
 	}
 	switch soon {
 	case porcupine.Ok:
-		return legal(), "porcupine"
+		return step.Legal(), "porcupine"
 	case porcupine.Illegal:
-		return illegal(finding{steps: steps}), "porcupine"
+		return step.Illegal(step.Finding{Steps: steps}), "porcupine"
 	}
-	return undetermined(cmp.Or(j.short, fmt.Sprintf(
+	return step.Undecided(cmp.Or(j.short, fmt.Sprintf(
 		"%d operations could not be ordered within %v; allow more time, or record shorter histories or fewer clients",
 		len(steps), j.timeout))), "porcupine"
 }
@@ -205,13 +195,13 @@ func (j *judge) decide(steps []step) (r ruling, checker string) {
 // confirm reports a violation. Unless porcupine has proved it, porcupine is asked about its few operations, beside
 // those given. Without an answer in the time and memory for explanations it is a violation all the same. If porcupine
 // finds an order one of the two is wrong, and nothing is known.
-func (j *judge) confirm(checker string, r ruling, h History) Verdict {
-	v := j.model.violation(checker, r.finding.property, j.illegalAlone(r.finding.named(h), h))
-	if checker == "porcupine" || len(r.finding.steps) == 0 {
+func (j *judge) confirm(checker string, r step.Ruling, h History) Verdict {
+	v := j.model.violation(checker, r.Finding.Property, j.illegalAlone(named(&r.Finding, h), h))
+	if checker == "porcupine" || len(r.Finding.Steps) == 0 {
 		return v
 	}
 	j.effort = confirmEffort
-	switch j.ask(slices.Concat(r.given, r.finding.steps)) {
+	switch j.ask(slices.Concat(r.Given, r.Finding.Steps)) {
 	case porcupine.Illegal:
 		v.Checker = "porcupine"
 	case porcupine.Ok:
@@ -226,11 +216,11 @@ func (j *judge) confirm(checker string, r ruling, h History) Verdict {
 	return v
 }
 
-// named returns the operations whose steps the finding has.
-func (f *finding) named(h History) (operations History) {
-	at := make(map[int]bool, len(f.steps))
-	for i := range f.steps {
-		at[f.steps[i].source] = true
+// named returns the operations whose steps a finding has.
+func named(f *step.Finding, h History) (operations History) {
+	at := make(map[int]bool, len(f.Steps))
+	for i := range f.Steps {
+		at[f.Steps[i].Source] = true
 	}
 	for i := range h {
 		if at[i] {
@@ -250,16 +240,16 @@ func (j *judge) illegalAlone(operations, h History) History {
 		}
 		r, _ := newJudge(j.model, Options{Timeout: time.Until(j.deadline), MemoryLimit: j.memory}).decide(
 			j.model.prepare(part, items))
-		return r.outcome == Ok
+		return r.Outcome == step.Ok
 	}
 	if len(operations) == 0 || !legal(operations) {
 		return operations
 	}
 	processes := make(map[Value]bool)
 	for i := range operations {
-		processes[operations[i].owner()] = true
+		processes[operations[i].Owner()] = true
 	}
-	theirs := slices.DeleteFunc(slices.Clone(h), func(op Operation) bool { return !processes[op.owner()] })
+	theirs := slices.DeleteFunc(slices.Clone(h), func(op Operation) bool { return !processes[op.Owner()] })
 	if !legal(theirs) {
 		return theirs
 	}
@@ -269,7 +259,7 @@ func (j *judge) illegalAlone(operations, h History) History {
 // violation is the verdict on a history of which some operations break a property.
 func (m *Model) violation(checker, property string, operations History) Verdict {
 	operations = slices.Clone(operations)
-	sortBy(operations, func(a Operation) int64 { return a.Call })
+	interval.SortBy(operations, func(a Operation) int64 { return a.Call })
 	rule := m.rule(property)
 	v := Verdict{
 		Outcome: Violation, Checker: checker, Property: property, Rule: rule, Message: rule, Operations: operations,

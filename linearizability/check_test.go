@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zktorture/zktorture/linearizability/internal/step"
 )
 
 // operationLine is Operation.String, and " of N" after the client for its process.
@@ -239,7 +241,7 @@ func hopeless(n int) History {
 
 func TestTimeoutIsUndetermined(t *testing.T) {
 	unaided := Queue()
-	unaided.monitor = func([]step) ruling { return undetermined("") }
+	unaided.monitor = func([]step.Step) step.Ruling { return step.Undecided("") }
 	v := Check(unaided, hopeless(30), Options{Timeout: 20 * time.Millisecond})[0]
 	if v.Outcome != Undetermined || !strings.Contains(v.Reason, "20ms") {
 		t.Errorf("the verdict is %v, but time ran out", v)

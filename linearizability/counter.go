@@ -4,6 +4,9 @@ import (
 	"slices"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/zktorture/zktorture/linearizability/internal/monitor"
+	"github.com/zktorture/zktorture/linearizability/internal/persistent"
+	"github.com/zktorture/zktorture/linearizability/internal/step"
 )
 
 // Counter returns the model of a number that starts at 0.
@@ -13,6 +16,9 @@ import (
 //
 // An add of unknown outcome takes effect at any time from its call on, or never. If the sum is known that it would
 // have returned (put it into the result) it takes effect only where that is the sum.
+//
+// Which additions of unknown outcome make up a number is a subset sum. A history of thousands of operations may be
+// undetermined if something negative is added, or if additions of unknown outcome are not all of 1.
 func Counter() Model {
 	return Model{
 		Name:       "counter",
@@ -20,8 +26,7 @@ func Counter() Model {
 		problem:    counterProblem,
 		prepare:    prepareCounter,
 		spec:       counterSpec,
-		monitor:    counterMonitor,
-		search:     searchCounts,
+		monitor:    monitor.Counter,
 		explain:    explainCounter,
 	}
 }
@@ -39,21 +44,21 @@ func counterProblem(op *Operation) string {
 }
 
 // prepareCounter leaves out what failed, which had no effect, and gets that saw nothing.
-func prepareCounter(h History, _ []int32) []step {
-	steps := make([]step, 0, len(h))
+func prepareCounter(h History, _ []int32) []step.Step {
+	steps := make([]step.Step, 0, len(h))
 	for i := range h {
 		op := &h[i]
 		silent := op.Op == "get" && (op.Outcome == Unknown || op.Result.IsNull())
 		if op.Outcome == Fail || silent {
 			continue
 		}
-		kind := stepAdd
+		kind := step.Add
 		if op.Op == "get" {
-			kind = stepGet
+			kind = step.Get
 		}
-		s := newStep(op, i, kind, noItem)
-		s.delta, s.sum = op.Arg.Int(), op.Result.Int()
-		s.noToken, s.droppable = op.Result.IsNull(), kind == stepGet
+		s := newStep(op, i, kind, step.NoItem)
+		s.With = &step.Amount{Delta: op.Arg.Int(), Sum: op.Result.Int()}
+		s.Null, s.Droppable = op.Result.IsNull(), kind == step.Get
 		steps = append(steps, s)
 	}
 	return steps
@@ -62,45 +67,46 @@ func prepareCounter(h History, _ []int32) []step {
 var counterSpec = porcupine.Model{
 	Init: func() any { return int64(0) },
 	Step: func(state, input, _ any) (bool, any) {
-		legal, next := stepCounter(state.(int64), input.(*step))
+		legal, next := stepCounter(state.(int64), input.(*step.Step))
 		return legal, next
 	},
-	Hash: func(state any) uint64 { return mix(uint64(state.(int64))) },
+	Hash: func(state any) uint64 { return persistent.Mix(uint64(state.(int64))) },
 }
 
-func stepCounter(number int64, s *step) (bool, int64) {
-	sum := number + s.delta
-	if s.noToken || s.sum == sum {
+func stepCounter(number int64, s *step.Step) (bool, int64) {
+	added := s.Amount()
+	sum := number + added.Delta
+	if s.Null || added.Sum == sum {
 		return true, sum
 	}
-	return s.unknown, number
+	return s.Unknown, number
 }
 
 // explainCounter sets aside first the gets, to see whether the adds are legal by themselves. Then it tries what would
 // make the adds legal: that one of them was counted twice, or was undone.
-func explainCounter(j *judge, steps []step) finding {
-	adds := selectSteps(steps, func(s *step) bool { return s.kind == stepAdd })
+func explainCounter(j *judge, steps []step.Step) step.Finding {
+	adds := step.Select(steps, func(s *step.Step) bool { return s.Kind == step.Add })
 	switch j.ask(adds) {
 	case porcupine.Ok:
-		return finding{"stale-get", j.shrink(steps)}
+		return step.Finding{Property: "stale-get", Steps: j.shrink(steps)}
 	case porcupine.Unknown:
 		return unexplained(steps)
 	}
 	switch {
 	case j.ask(withEchoes(adds, 1)) == porcupine.Ok:
-		return finding{"counted-twice", dropLate(adds)}
+		return step.Finding{Property: "counted-twice", Steps: step.DropLate(adds)}
 	case j.ask(withEchoes(adds, -1)) == porcupine.Ok:
-		return finding{"lost-update", dropLate(adds)}
+		return step.Finding{Property: "lost-update", Steps: step.DropLate(adds)}
 	}
-	return finding{"sum", dropLate(adds)}
+	return step.Finding{Property: "sum", Steps: step.DropLate(adds)}
 }
 
 // withEchoes adds to each step one that repeats it, or undoes it, any time later or never.
-func withEchoes(adds []step, sign int64) []step {
+func withEchoes(adds []step.Step, sign int64) []step.Step {
 	all := slices.Clone(adds)
 	for _, s := range adds {
-		s.unknown, s.noToken, s.end = true, true, Forever
-		s.delta *= sign
+		s.Unknown, s.Null, s.End = true, true, Forever
+		s.With = &step.Amount{Delta: sign * s.Amount().Delta}
 		all = append(all, s)
 	}
 	return all

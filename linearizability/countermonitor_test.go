@@ -2,7 +2,11 @@ package linearizability
 
 import (
 	"fmt"
+	"math"
 	"testing"
+
+	"github.com/zktorture/zktorture/linearizability/internal/monitor"
+	"github.com/zktorture/zktorture/linearizability/internal/step"
 )
 
 // TestAWrongAccusationIsNotConfirmed: two additions between which others happened are illegal by
@@ -10,11 +14,11 @@ import (
 func TestAWrongAccusationIsNotConfirmed(t *testing.T) {
 	m := Counter()
 	h := counting(add(1, 5), add(1, 9))
-	c := counterCase{steps: m.steps(h)}
-	if reason := c.load(); reason != "" {
-		t.Fatal(reason)
+	wrong := step.Illegal(step.Finding{Property: "sum", Steps: m.steps(h)})
+	for _, delta := range []int64{4, 3} {
+		wrong.Given = append(wrong.Given, step.Step{Kind: step.Add, Unknown: true, Null: true, Item: step.NoItem,
+			Call: math.MinInt64, End: Forever, Source: step.None, With: &step.Amount{Delta: delta}})
 	}
-	wrong := c.contradiction(0, 1)
 	if v := newJudge(&m, Options{}).confirm("monitor", wrong, h); v.Checker != "disagreement" {
 		t.Errorf("the verdict is %v, not that the checkers disagree", v)
 	}
@@ -51,6 +55,6 @@ func BenchmarkCounter(b *testing.B) {
 	for _, ops := range []int{10_000, 1_000_000} {
 		h := longCount(ops)
 		benchmarkJudging(b, fmt.Sprintf("monitor/%d", ops),
-			func() Status { return counterMonitor(Counter().steps(h)).outcome }, Ok)
+			func() Status { return Status(monitor.Counter(Counter().steps(h)).Outcome) }, Ok)
 	}
 }

@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/zktorture/zktorture/linearizability/internal/monitor"
+	"github.com/zktorture/zktorture/linearizability/internal/persistent"
+	"github.com/zktorture/zktorture/linearizability/internal/step"
 )
 
 // DoubleBarrier returns the model of a double barrier for so many parties.
@@ -36,16 +39,16 @@ func DoubleBarrier(parties int) Model {
 		problem:    doubleBarrierProblem,
 		prepare:    prepareDoubleBarrier,
 		spec:       doubleBarrierSpec(parties),
-		monitor:    func(steps []step) ruling { return doubleBarrierMonitor(steps, parties) },
-		explain:    func(j *judge, steps []step) finding { return explainDoubleBarrier(j, steps, parties) },
+		monitor:    func(steps []step.Step) step.Ruling { return monitor.DoubleBarrier(steps, parties) },
+		explain:    func(j *judge, steps []step.Step) step.Finding { return explainDoubleBarrier(j, steps, parties) },
 	}
 }
 
 func doubleBarrierProblem(op *Operation) string { return onlyNull(op, "doublebarrier") }
 
 // prepareDoubleBarrier splits operations into call and wait. The item of a step is the number of its process.
-func prepareDoubleBarrier(h History, _ []int32) []step {
-	var steps []step
+func prepareDoubleBarrier(h History, _ []int32) []step.Step {
+	var steps []step.Step
 	number := make(map[Value]int32)
 	var last []int32 // by process: the order of its last call
 	for _, i := range byCallAndReturn(h) {
@@ -53,10 +56,10 @@ func prepareDoubleBarrier(h History, _ []int32) []step {
 		if op.Outcome == Fail {
 			continue
 		}
-		who, found := number[op.owner()]
+		who, found := number[op.Owner()]
 		if !found {
 			who = int32(len(number))
-			number[op.owner()] = who
+			number[op.Owner()] = who
 			last = append(last, 0)
 		}
 		at := len(steps)
@@ -66,7 +69,7 @@ func prepareDoubleBarrier(h History, _ []int32) []step {
 		}
 		order := int32(at + 1)
 		for k := range steps[at:] {
-			steps[at+k].order, steps[at+k].previous = order, last[who]
+			steps[at+k].With = &step.Sequence{Order: order, Previous: last[who]}
 		}
 		last[who] = order
 	}
@@ -86,24 +89,24 @@ func byCallAndReturn(h History) []int {
 }
 
 // atCall is what an operation does when it is called, whatever becomes of it.
-func atCall(op *Operation, i int, who int32) step {
-	kind := stepArrive
+func atCall(op *Operation, i int, who int32) step.Step {
+	kind := step.Arrive
 	switch {
 	case op.Op == "leave" && op.Outcome == OK:
-		kind = stepDepart
+		kind = step.Depart
 	case op.Op == "leave":
-		kind = stepVanish
+		kind = step.Vanish
 	}
 	s := newStep(op, i, kind, who)
-	s.unknown, s.end = false, op.Call
+	s.Unknown, s.End = false, op.Call
 	return s
 }
 
-func awaited(op *Operation, i int, who int32) step {
+func awaited(op *Operation, i int, who int32) step.Step {
 	if op.Op == "enter" {
-		return newStep(op, i, stepPass, who)
+		return newStep(op, i, step.Pass, who)
 	}
-	return newStep(op, i, stepPart, who)
+	return newStep(op, i, step.Part, who)
 }
 
 // What the state says of each process, by number: flags, and the order of its last call. That keeps its calls in their
@@ -122,43 +125,43 @@ func doubleBarrierSpec(parties int) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return "" },
 		Step: func(state, input, _ any) (bool, any) {
-			legal, next := stepDoubleBarrier([]byte(state.(string)), input.(*step), parties)
+			legal, next := stepDoubleBarrier([]byte(state.(string)), input.(*step.Step), parties)
 			return legal, string(next)
 		},
 		Hash: func(state any) uint64 {
 			hash := uint64(0)
 			for _, b := range []byte(state.(string)) {
-				hash = mix(hash ^ uint64(b))
+				hash = persistent.Mix(hash ^ uint64(b))
 			}
 			return hash
 		},
 	}
 }
 
-func stepDoubleBarrier(state []byte, s *step, parties int) (bool, []byte) {
-	for len(state) < placeBytes*(int(s.item)+1) {
+func stepDoubleBarrier(state []byte, s *step.Step, parties int) (bool, []byte) {
+	for len(state) < placeBytes*(int(s.Item)+1) {
 		state = append(state, 0)
 	}
-	own := state[placeBytes*int(s.item):][:placeBytes]
+	own := state[placeBytes*int(s.Item):][:placeBytes]
 	last := int32(binary.BigEndian.Uint32(own[1:]))
-	switch s.kind {
-	case stepPass:
-		if last < s.order || own[0]&(isThere|isInside) != isThere || countThere(state) < parties {
+	switch s.Kind {
+	case step.Pass:
+		if last < s.Sequence().Order || own[0]&(isThere|isInside) != isThere || countThere(state) < parties {
 			return false, state
 		}
 		own[0] |= isInside
 		return true, state
-	case stepPart:
-		return last >= s.order && !anyInside(state), state
-	case stepArrive:
+	case step.Part:
+		return last >= s.Sequence().Order && !anyInside(state), state
+	case step.Arrive:
 		own[0] = isThere
-	case stepDepart:
+	case step.Depart:
 		own[0] = 0
-	case stepVanish:
+	case step.Vanish:
 		own[0] |= isGone
 	}
-	binary.BigEndian.PutUint32(own[1:], uint32(s.order))
-	return last == s.previous, state
+	binary.BigEndian.PutUint32(own[1:], uint32(s.Sequence().Order))
+	return last == s.Sequence().Previous, state
 }
 
 func countThere(state []byte) (n int) {
@@ -183,7 +186,7 @@ func anyInside(state []byte) bool {
 const explainedMax = 300
 
 // explainDoubleBarrier tells early enters from early leaves.
-func explainDoubleBarrier(j *judge, steps []step, parties int) finding {
+func explainDoubleBarrier(j *judge, steps []step.Step, parties int) step.Finding {
 	if len(steps) > explainedMax {
 		return unexplained(steps)
 	}
@@ -191,43 +194,32 @@ func explainDoubleBarrier(j *judge, steps []step, parties int) finding {
 		if j.late() {
 			return unexplained(steps)
 		}
-		if s := &steps[i]; s.kind == stepPass && mostThere(steps, s.call, s.end) < parties {
-			own := selectCalls(steps, func(other *step) bool { return other.source == s.source })
-			return finding{"early-enter", own}
+		if s := &steps[i]; s.Kind == step.Pass && mostThere(steps, s.Call, s.End) < parties {
+			own := monitor.SelectCalls(steps, func(other *step.Step) bool { return other.Source == s.Source })
+			return step.Finding{Property: "early-enter", Steps: own}
 		}
 	}
 	for i := range steps {
 		s := &steps[i]
-		if s.kind != stepPart {
+		if s.Kind != step.Part {
 			continue
 		}
 		// What was called later makes no difference to this leave, nor do other leaves' waits.
-		before := selectCalls(steps, func(other *step) bool {
-			return other == s || other.kind != stepPart && other.call <= s.end
+		before := monitor.SelectCalls(steps, func(other *step.Step) bool {
+			return other == s || other.Kind != step.Part && other.Call <= s.End
 		})
 		if j.ask(before) == porcupine.Illegal {
-			return finding{"early-leave", before}
+			return step.Finding{Property: "early-leave", Steps: before}
 		}
 	}
 	return unexplained(steps)
 }
 
-// selectCalls is selectSteps for those of a double barrier, which name the call before.
-func selectCalls(steps []step, keep func(*step) bool) []step {
-	kept, last := selectSteps(steps, keep), make(map[int32]int32)
-	for i := range kept {
-		if s := &kept[i]; s.kind != stepPass && s.kind != stepPart {
-			s.previous, last[s.item] = last[s.item], s.order
-		}
-	}
-	return kept
-}
-
 // mostThere returns the greatest number of processes present at one moment between two stamps. It changes only where
 // a step is a moment; of steps with one stamp arrivals are taken first.
-func mostThere(steps []step, from, to int64) (most int) {
+func mostThere(steps []step.Step, from, to int64) (most int) {
 	for _, s := range steps {
-		if t := max(s.call, from); s.kind == stepArrive && t <= to {
+		if t := max(s.Call, from); s.Kind == step.Arrive && t <= to {
 			most = max(most, thereAt(steps, t))
 		}
 	}
@@ -235,16 +227,16 @@ func mostThere(steps []step, from, to int64) (most int) {
 }
 
 // thereAt returns how many were there at a stamp, at most.
-func thereAt(steps []step, t int64) (n int) {
+func thereAt(steps []step.Step, t int64) (n int) {
 	arrived := make(map[int32]int64) // by process: when it arrived last
 	for _, s := range steps {        // by call
-		at, here := arrived[s.item]
+		at, here := arrived[s.Item]
 		switch {
-		case s.call > t:
-		case s.kind == stepArrive && !here:
-			arrived[s.item] = s.call
-		case s.kind == stepDepart && here && at <= s.call && s.call < t:
-			delete(arrived, s.item)
+		case s.Call > t:
+		case s.Kind == step.Arrive && !here:
+			arrived[s.Item] = s.Call
+		case s.Kind == step.Depart && here && at <= s.Call && s.Call < t:
+			delete(arrived, s.Item)
 		}
 	}
 	return len(arrived)

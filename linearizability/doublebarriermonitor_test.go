@@ -51,7 +51,7 @@ func TestDoubleBarrierMonitorAgrees(t *testing.T) {
 		if r.IntN(4) == 0 {
 			coarsen(h, 10)
 		}
-		if Validate(m, h) != nil {
+		if m.Validate(h) != nil {
 			t.Fatalf("not a sound history\n%s", lines(h))
 		}
 		var n tally
@@ -60,7 +60,7 @@ func TestDoubleBarrierMonitorAgrees(t *testing.T) {
 			small := minimised(h, func(h History) bool { return new(tally).dispute(&c, h) != "" })
 			t.Fatalf("history %d: %s\n%s", i, problem, lines(small))
 		}
-		if ruling := m.monitor(m.steps(h)); ruling.outcome == Violation {
+		if ruling := m.monitor(m.steps(h)); Status(ruling.Outcome) == Violation {
 			if v := newJudge(&m, Options{}).confirm("monitor", ruling, h); v.Outcome != Violation {
 				t.Fatalf("history %d: %v\n%s", i, v, lines(h))
 			}
@@ -110,6 +110,6 @@ func BenchmarkDoubleBarrier(b *testing.B) {
 	for _, rounds := range []int{100, 10_000, 100_000} {
 		h := inStep(5, rounds)
 		benchmarkJudging(b, fmt.Sprintf("monitor/%d", len(h)),
-			func() Status { return m.monitor(m.steps(h)).outcome }, Ok)
+			func() Status { return Status(m.monitor(m.steps(h)).Outcome) }, Ok)
 	}
 }

@@ -7,7 +7,7 @@ package linearizability
 //	          are none
 //	resigned  gives the leadership back; the result is the token that it was held under, or null
 //
-// A resigned with another token than the elected of outcome ok before it is unsound, see [Validate]; otherwise its
+// A resigned with another token than the elected of outcome ok before it is unsound, see [Model.Validate]; otherwise its
 // token says nothing.
 //
 // The end of a leader's session is a resigned of unknown outcome.
@@ -43,11 +43,11 @@ func electionConflict(h History, processes []int32) (int, string) {
 		switch {
 		case op.Outcome == Fail:
 		case op.Op == "elected" && op.Outcome == OK:
-			last[op.owner()] = op.Result
+			last[op.Owner()] = op.Result
 		case op.Op == "elected":
-			last[op.owner()] = Null
-		case !op.Result.IsNull() && !last[op.owner()].IsNull() && op.Result != last[op.owner()]:
-			return i, "its client was last elected with the token " + last[op.owner()].String() +
+			last[op.Owner()] = Null
+		case !op.Result.IsNull() && !last[op.Owner()].IsNull() && op.Result != last[op.Owner()]:
+			return i, "its client was last elected with the token " + last[op.Owner()].String() +
 				"; record the token of the same term, or null"
 		}
 	}

@@ -23,7 +23,7 @@ func ExampleCheck() {
 		fmt.Println(verdict)
 	}
 	// Output:
-	// violation: lost: a value was passed over by a later one and never came out: client 1 offer a [1..2], client 1 offer b (unknown) [3..], client 2 poll → b [4..6]
+	// violation: lost: a value was lost: a later one came out, it never did: client 1 offer a [1..2], client 1 offer b (unknown) [3..], client 2 poll → b [4..6]
 }
 
 // Calls of one's own are recorded as they happen: each is stamped before it begins and after its end, by one clock.

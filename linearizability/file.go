@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,9 +16,9 @@ import (
 // lineMax is the longest line that [Read] accepts, in bytes.
 const lineMax = 1 << 20
 
-// ErrTruncated is returned by [Read] and [ReadPartial] when the last line ends in the middle of an operation, as it
-// does when the program that wrote it was killed.
-var ErrTruncated = errors.New("the file ends in the middle of an operation")
+// errTruncated says that the last line ends in the middle of an operation, as it does when the program that wrote it was
+// killed.
+var errTruncated = errors.New("the file ends in the middle of an operation")
 
 // Read reads a history file: one JSON object a line.
 //
@@ -25,47 +26,34 @@ var ErrTruncated = errors.New("the file ends in the middle of an operation")
 //
 // client, op, outcome, call and return must be there (return may be null: never); arg, result, object, note and
 // process may be left out; anything else is an error, so that a misspelt name is not taken for a missing one. Blank
-// lines are skipped. An error names the line and what is wrong with it, and no history is returned with it;
-// [ReadPartial] returns what came before.
-func Read(r io.Reader) (History, error) {
-	h, err := ReadPartial(r)
-	if err != nil {
-		return nil, err
-	}
-	return h, nil
-}
+// lines are skipped. An error names the line and what is wrong with it, and the history returned with it is what was
+// read before. If the file ends in the middle of an operation this is all that was completely written.
+//
+// The lines are parsed by as many goroutines as there are processors. Beside the history it takes about a megabyte for
+// each. Only the calling goroutine reads r.
+func Read(r io.Reader) (History, error) { return readBlocks(r, blockSize) }
 
-// Reader reads a history file operation by operation, with the errors that [Read] describes.
-type Reader struct {
-	in   *bufio.Reader
-	line int // read so far
-	fast fastDecoder
-}
-
-// NewReader returns a reader of a history file.
-func NewReader(r io.Reader) *Reader {
-	return &Reader{in: bufio.NewReaderSize(r, 1<<16), fast: newFastDecoder()}
-}
-
-// Line returns the number of the line of the last operation, from 1.
-func (r *Reader) Line() int { return r.line }
-
-// Next returns the next operation, io.EOF after the last, or what is wrong with it.
-func (r *Reader) Next() (Operation, error) {
-	for {
-		line, err := readLine(r.in)
-		r.line++
-		last := err == io.EOF
-		if err != nil && !last {
-			return Operation{}, fmt.Errorf("line %d: %w", r.line, err)
-		}
-		if len(line) > 0 {
-			var op Operation
-			err = r.fast.parseNumbered(line, r.line, last, &op)
-			return op, err
-		}
-		if last {
-			return Operation{}, io.EOF
+// ReadEach reads a history file operation by operation, and keeps none of them. The last may be an error, as [Read] has
+// it.
+func ReadEach(r io.Reader) iter.Seq2[Operation, error] {
+	return func(yield func(Operation, error) bool) {
+		in, fast := bufio.NewReaderSize(r, 1<<16), newFastDecoder()
+		for number := 1; ; number++ {
+			line, err := readLine(in)
+			last := err == io.EOF
+			if err != nil && !last {
+				yield(Operation{}, fmt.Errorf("line %d: %w", number, err))
+				return
+			}
+			if len(line) > 0 {
+				var op Operation
+				if err = fast.parseNumbered(line, number, last, &op); !yield(op, err) || err != nil {
+					return
+				}
+			}
+			if last {
+				return
+			}
 		}
 	}
 }
@@ -90,11 +78,11 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 var errLong = fmt.Errorf("longer than %d bytes; a history file has one operation a line", lineMax)
 
 // parseNumbered reads a line into an operation that is zero, and stays so if there is an error. The number of the line
-// is for errors; last tells whether the file ends in the line.
+// is for errors; last reports whether the file ends in the line.
 func (p *fastDecoder) parseNumbered(line []byte, number int, last bool, op *Operation) error {
 	err := p.parseLine(line, op)
 	if last && errors.Is(err, io.ErrUnexpectedEOF) {
-		err = ErrTruncated
+		err = errTruncated
 	}
 	if err != nil {
 		return fmt.Errorf("line %d: %w", number, err)

@@ -125,14 +125,11 @@ func TestBadFiles(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			file := good + "\n" + c.line
 			h, err := Read(strings.NewReader(file))
-			if err == nil || !strings.HasPrefix(err.Error(), c.want) || h != nil {
-				t.Errorf("read %v, %v; want an error that starts with %q", h, err, c.want)
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) || len(h) != 1 {
+				t.Errorf("read %v, %v; want the first operation, and an error that starts with %q", h, err, c.want)
 			}
-			if h, again := ReadPartial(strings.NewReader(file)); len(h) != 1 || again == nil {
-				t.Errorf("read partially %v, %v; want the first operation", h, again)
-			}
-			if truncated := c.name == "cut off"; errors.Is(err, ErrTruncated) != truncated {
-				t.Errorf("%v is ErrTruncated: %v", err, !truncated)
+			if truncated := c.name == "cut off"; errors.Is(err, errTruncated) != truncated {
+				t.Errorf("%v is errTruncated: %v", err, !truncated)
 			}
 		})
 	}
@@ -152,10 +149,10 @@ func TestKilledWriter(t *testing.T) {
 	for n := range file.Len() {
 		cut := file.Bytes()[:n]
 		complete := bytes.Count(cut, []byte("\n"))
-		got, err := ReadPartial(bytes.NewReader(cut))
+		got, err := Read(bytes.NewReader(cut))
 		if rest := cut[bytes.LastIndexByte(cut, '\n')+1:]; json.Valid(rest) {
 			complete++ // only the end of the line is missing
-		} else if len(rest) > 0 && !errors.Is(err, ErrTruncated) {
+		} else if len(rest) > 0 && !errors.Is(err, errTruncated) {
 			t.Fatalf("cut at byte %d: the error is %v", n, err)
 		}
 		if !slices.Equal(got, h[:complete]) {
@@ -191,7 +188,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h, err := Read(bytes.NewReader(data))
 		if err != nil {
-			if h != nil || !strings.HasPrefix(err.Error(), "line ") {
+			if !strings.HasPrefix(err.Error(), "line ") {
 				t.Fatalf("read %v, %v", h, err)
 			}
 			return
@@ -228,11 +225,11 @@ func TestValue(t *testing.T) {
 }
 
 func TestModelIsNeeded(t *testing.T) {
-	if err := Validate(Model{}, nil); err == nil {
+	if err := (Model{}).Validate(nil); err == nil {
 		t.Error("an empty model was accepted")
 	}
-	var assumption *AssumptionError
-	err := Validate(Queue(), History{{Client: 4, Op: "pop"}})
+	var assumption *assumptionError
+	err := Queue().Validate(History{{Client: 4, Op: "pop"}})
 	if !errors.As(err, &assumption) || assumption.Operation.Client != 4 {
 		t.Errorf("the error is %#v", err)
 	}

@@ -10,14 +10,7 @@ import (
 	"sync"
 )
 
-// ReadPartial is [Read], but returns with an error the operations that were read before it. If the error is
-// [ErrTruncated] these are all that were completely written.
-//
-// The lines are parsed by as many goroutines as there are processors. Beside the history it takes about a megabyte for
-// each. Only the calling goroutine reads r.
-func ReadPartial(r io.Reader) (History, error) { return readBlocks(r, blockSize) }
-
-// readBlocks is ReadPartial in blocks of about so many bytes.
+// readBlocks is [Read] in blocks of about so many bytes.
 func readBlocks(r io.Reader, size int) (History, error) {
 	p := &blockReader{in: r, size: size, work: make(chan *block)}
 	defer p.stop()
@@ -89,7 +82,7 @@ func (p *blockReader) spare() *block {
 	return b
 }
 
-// fill reads whole lines into b, or what is left of the file. It tells whether less could be read than there was room
+// fill reads whole lines into b, or what is left of the file. It reports whether less could be read than there was room
 // for, and why there is nothing more to read: io.EOF, or an error in the line that comes next.
 func (p *blockReader) fill(b *block) (slow bool, end error) {
 	b.text = append(b.text[:0], p.rest...)

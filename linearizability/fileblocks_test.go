@@ -15,18 +15,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// readByLine is what ReadPartial has to be the same as: line after line.
+// readByLine is what Read has to be the same as: line after line.
 func readByLine(r io.Reader) (h History, err error) {
-	reader := NewReader(r)
-	for {
-		op, err := reader.Next()
-		if err == io.EOF {
-			return h, nil
-		} else if err != nil {
+	for op, err := range ReadEach(r) {
+		if err != nil {
 			return h, err
 		}
 		h = append(h, op)
 	}
+	return h, nil
 }
 
 // sameByLine compares them on input that both get anew.
@@ -36,7 +33,7 @@ func sameByLine(t rapid.TB, size int, open func() io.Reader) {
 	if !slices.Equal(got, want) || (got == nil) != (want == nil) {
 		t.Fatalf("blocks of %d bytes: read %.500v, want %.500v", size, got, want)
 	}
-	if fmt.Sprint(err) != fmt.Sprint(wrong) || errors.Is(err, ErrTruncated) != errors.Is(wrong, ErrTruncated) {
+	if fmt.Sprint(err) != fmt.Sprint(wrong) || errors.Is(err, errTruncated) != errors.Is(wrong, errTruncated) {
 		t.Fatalf("blocks of %d bytes: the error is %v, want %v", size, err, wrong)
 	}
 }
@@ -122,7 +119,7 @@ func TestBlocksOfNothing(t *testing.T) {
 // A line that is too long is not read to its end, which it may not have.
 func TestBlocksOfAnEndlessLine(t *testing.T) {
 	line := io.LimitReader(ones{}, 10*lineMax)
-	if _, err := ReadPartial(line); fmt.Sprint(err) != "line 1: "+errLong.Error() {
+	if _, err := Read(line); fmt.Sprint(err) != "line 1: "+errLong.Error() {
 		t.Error(err)
 	}
 	if rest, _ := io.Copy(io.Discard, line); rest < 7*lineMax {
@@ -151,7 +148,7 @@ func (nothing) Read([]byte) (int, error) { return 0, nil }
 func TestBlocksFromAPipe(t *testing.T) {
 	in, out := io.Pipe()
 	go fmt.Fprintln(out, "nonsense")
-	if _, err := ReadPartial(in); err == nil || !strings.HasPrefix(err.Error(), "line 1: not JSON") {
+	if _, err := Read(in); err == nil || !strings.HasPrefix(err.Error(), "line 1: not JSON") {
 		t.Error(err)
 	}
 }

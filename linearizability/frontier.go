@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/zktorture/zktorture/linearizability/internal/persistent"
+	"github.com/zktorture/zktorture/linearizability/internal/step"
 )
 
 // The frontier search goes through a history in the order of time and keeps, at each moment, all that the object may
@@ -84,7 +86,7 @@ func (s *configurations) add(c configuration) (compared int) {
 	return compared
 }
 
-// covers tells whether in o the same took effect as in c of what returns, and no more of the rest.
+// covers reports whether in o the same took effect as in c of what returns, and no more of the rest.
 func (s *configurations) covers(o, c *configuration) bool {
 	if !slices.Equal(o.taken[:s.layout.sure], c.taken[:s.layout.sure]) {
 		return false
@@ -105,7 +107,7 @@ func (s *configurations) covers(o, c *configuration) bool {
 func (s *configurations) hash(c *configuration) uint64 {
 	hash := uint64(0)
 	for _, word := range c.taken[:s.layout.sure] {
-		hash = mix(hash ^ word)
+		hash = persistent.Mix(hash ^ word)
 	}
 	if s.spec.Hash != nil {
 		hash ^= s.spec.Hash(c.state)
@@ -122,14 +124,13 @@ func same(spec *porcupine.Model, a, b any) bool {
 
 type frontierSearch struct {
 	spec     *porcupine.Model
-	steps    []step
+	steps    []step.Step
 	layout   layout
 	slots    []int32         // by step: its bit in configuration.taken, or its class if it is one of several alike
 	alike    []bool          // by step: whether it is
 	open     []int32         // the steps that are open and have a bit, in the order of their calls
 	called   []uint64        // by class: how many have been called …
 	example  []int32         // … and one of them
-	together bool            // what is of unknown outcome has a class even if it is like no other
 	frontier *configurations // before the next event
 	closure  *configurations // what comes of them
 	budget   int             // how many more configurations may be made
@@ -150,7 +151,7 @@ const configurationBytes = 256
 
 // searchFrontier searches until the deadline, within memory bytes. If the history is illegal the finding's steps are
 // little more than an illegal prefix of it, and it has no name yet.
-func searchFrontier(spec *porcupine.Model, steps []step, deadline time.Time, memory int64) ruling {
+func searchFrontier(spec *porcupine.Model, steps []step.Step, deadline time.Time, memory int64) step.Ruling {
 	events := eventsOf(steps)
 	f := &frontierSearch{
 		spec: spec, steps: steps, deadline: deadline, budget: effortMax,
@@ -172,12 +173,12 @@ type event struct {
 
 // eventsOf returns the events in order of time; calls come before the returns of the same instant, as intervals are
 // closed. Operations of unknown outcome do not return.
-func eventsOf(steps []step) []event {
+func eventsOf(steps []step.Step) []event {
 	events := make([]event, 0, 2*len(steps))
 	for i := range steps {
-		events = append(events, event{steps[i].call, false, int32(i)})
-		if !steps[i].unknown {
-			events = append(events, event{steps[i].end, true, int32(i)})
+		events = append(events, event{steps[i].Call, false, int32(i)})
+		if !steps[i].Unknown {
+			events = append(events, event{steps[i].End, true, int32(i)})
 		}
 	}
 	slices.SortFunc(events, func(a, b event) int {
@@ -199,21 +200,21 @@ func compareBools(a, b bool) int {
 // assign gives every step a bit of its own while it is open, or a class if several of unknown outcome do the same.
 func (f *frontierSearch) assign(events []event) {
 	f.slots, f.alike = make([]int32, len(f.steps)), make([]bool, len(f.steps))
-	members := make(map[step]int, len(f.steps))
+	members := make(map[step.Effect]int, len(f.steps))
 	for i := range f.steps {
-		if s := &f.steps[i]; s.unknown {
-			members[s.effect()]++
+		if s := &f.steps[i]; s.Unknown {
+			members[s.Effect()]++
 		}
 	}
 	var free []int32
 	sure, single := int32(0), int32(0)
-	classes := make(map[step]int32)
+	classes := make(map[step.Effect]int32)
 	for _, e := range events {
 		s := &f.steps[e.step]
-		switch effect := s.effect(); {
+		switch effect := s.Effect(); {
 		case e.returns:
 			free = append(free, f.slots[e.step])
-		case s.unknown && (f.together || members[effect] > 1):
+		case s.Unknown && members[effect] > 1:
 			class, found := classes[effect]
 			if !found {
 				class = int32(len(classes))
@@ -221,7 +222,7 @@ func (f *frontierSearch) assign(events []event) {
 				f.example = append(f.example, e.step)
 			}
 			f.slots[e.step], f.alike[e.step] = class, true
-		case s.unknown:
+		case s.Unknown:
 			f.slots[e.step] = single
 			single++
 		case len(free) > 0:
@@ -234,20 +235,13 @@ func (f *frontierSearch) assign(events []event) {
 	f.called = make([]uint64, len(classes))
 	f.layout = layout{int(sure+63) / 64, int(single+63) / 64, len(classes)}
 	for i := range f.steps {
-		if f.steps[i].unknown && !f.alike[i] {
+		if f.steps[i].Unknown && !f.alike[i] {
 			f.slots[i] += 64 * int32(f.layout.sure)
 		}
 	}
 }
 
-// effect is the step without when it happens and whose it is.
-func (s *step) effect() step {
-	e := *s
-	e.call, e.end, e.source, e.droppable = 0, 0, 0, false
-	return e
-}
-
-func (f *frontierSearch) run(events []event) ruling {
+func (f *frontierSearch) run(events []event) step.Ruling {
 	for _, e := range events {
 		switch slot := f.slots[e.step]; {
 		case f.alike[e.step]:
@@ -258,25 +252,25 @@ func (f *frontierSearch) run(events []event) ruling {
 			continue
 		}
 		if reason := f.pass(f.slots[e.step]); reason != "" {
-			return undetermined(reason)
+			return step.Undecided(reason)
 		}
 		if len(f.frontier.all) == 0 {
-			return illegal(finding{steps: f.until(e.at)})
+			return step.Illegal(step.Finding{Steps: f.until(e.at)})
 		}
 		f.open = slices.DeleteFunc(f.open, func(i int32) bool { return i == e.step })
 	}
-	return legal()
+	return step.Legal()
 }
 
 // until returns the steps called until then, and all steps of their items.
-func (f *frontierSearch) until(at int64) []step {
+func (f *frontierSearch) until(at int64) []step.Step {
 	items := make(map[int32]bool)
 	for i := range f.steps {
-		if s := &f.steps[i]; s.call <= at && s.item >= 0 {
-			items[s.item] = true
+		if s := &f.steps[i]; s.Call <= at && s.Item >= 0 {
+			items[s.Item] = true
 		}
 	}
-	return selectSteps(f.steps, func(s *step) bool { return s.call <= at || items[s.item] })
+	return step.Select(f.steps, func(s *step.Step) bool { return s.Call <= at || items[s.Item] })
 }
 
 // pass replaces the frontier by what comes of it when the operation of a slot returns. It returns why it cannot, or
@@ -305,7 +299,7 @@ func (f *frontierSearch) pass(slot int32) (reason string) {
 // come of the configuration comes of it with that done, too.
 func (f *frontierSearch) extend(c *configuration) {
 	for _, i := range f.open {
-		if f.steps[i].looks() && f.carryOut(c, i) {
+		if f.steps[i].Looks() && f.carryOut(c, i) {
 			return
 		}
 	}
@@ -315,7 +309,7 @@ func (f *frontierSearch) extend(c *configuration) {
 	f.extendByClass(c)
 }
 
-// carryOut adds to the closure what comes of a configuration by an open step, and tells whether that does something.
+// carryOut adds to the closure what comes of a configuration by an open step, and reports whether that does something.
 func (f *frontierSearch) carryOut(c *configuration, i int32) bool {
 	slot := f.slots[i]
 	if c.has(slot) || f.timeUp(1) {
@@ -340,23 +334,14 @@ func (f *frontierSearch) extendByClass(c *configuration) {
 	}
 }
 
-// try carries out a step, and tells whether it can be and does something.
+// try carries out a step, and reports whether it can be and does something.
 func (f *frontierSearch) try(c *configuration, i int32) (after any, does bool) {
 	s := &f.steps[i]
 	legal, after := f.spec.Step(c.state, s, nil)
-	return after, legal && !(s.unknown && same(f.spec, c.state, after))
+	return after, legal && !(s.Unknown && same(f.spec, c.state, after))
 }
 
-// looks tells whether the step can never change anything.
-func (s *step) looks() bool {
-	switch s.kind {
-	case stepPeek, stepGet, stepPart, stepWait:
-		return true
-	}
-	return s.empty()
-}
-
-// timeUp tells whether the deadline is over, after some more steps. Each costs as much as a configuration has words.
+// timeUp reports whether the deadline is over, after some more steps. Each costs as much as a configuration has words.
 func (f *frontierSearch) timeUp(steps int) bool {
 	if f.clock -= steps * (1 + f.layout.words()/64); f.clock <= 0 && !f.late {
 		f.clock, f.late = clockPeriod, time.Now().After(f.deadline)

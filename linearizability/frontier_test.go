@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/zktorture/zktorture/linearizability/internal/persistent"
+	"github.com/zktorture/zktorture/linearizability/internal/step"
 )
 
 // TestFrontierAgrees compares the frontier with porcupine on small histories of every model there is a
@@ -20,20 +22,20 @@ func TestFrontierAgrees(t *testing.T) {
 			legal, illegal := 0, 0
 			for i := range each {
 				h := c.draw(rand.New(rand.NewPCG(agreeSeed+1, uint64(i))))
-				if Validate(c.model, h) != nil {
+				if c.model.Validate(h) != nil {
 					continue
 				}
 				steps := c.model.steps(h)
 				j := newJudge(&c.model, Options{})
 				r, truth := searchFrontier(&j.spec, steps, j.half(), j.memory), j.ask(steps)
 				switch {
-				case truth == porcupine.Ok && r.outcome == Ok:
+				case truth == porcupine.Ok && Status(r.Outcome) == Ok:
 					legal++
-				case truth == porcupine.Illegal && r.outcome == Violation &&
-					j.ask(r.finding.steps) == porcupine.Illegal:
+				case truth == porcupine.Illegal && Status(r.Outcome) == Violation &&
+					j.ask(r.Finding.Steps) == porcupine.Illegal:
 					illegal++
 				case truth != porcupine.Unknown:
-					t.Fatalf("the frontier says %v, porcupine %v\n%s", r.outcome, truth, lines(h))
+					t.Fatalf("the frontier says %v, porcupine %v\n%s", Status(r.Outcome), truth, lines(h))
 				}
 			}
 			t.Logf("%d legal, %d illegal", legal, illegal)
@@ -53,9 +55,9 @@ func TestConfigurationsAreToldApart(t *testing.T) {
 	}
 	set := newConfigurations(spec)
 	set.layout = layout{sure: 1}
-	set.add(configuration{mix(1), []uint64{1}})
-	set.add(configuration{mix(2), []uint64{2}})
-	set.add(configuration{mix(2), []uint64{2}})
+	set.add(configuration{persistent.Mix(1), []uint64{1}})
+	set.add(configuration{persistent.Mix(2), []uint64{2}})
+	set.add(configuration{persistent.Mix(2), []uint64{2}})
 	if len(set.all) != 2 || len(set.first) != 1 {
 		t.Errorf("of two configurations with one hash %d are there, with %d hashes", len(set.all), len(set.first))
 	}
@@ -65,14 +67,14 @@ func TestConfigurationsAreToldApart(t *testing.T) {
 func TestFrontierNeedsNoMemoryForTheHistory(t *testing.T) {
 	m := Lock()
 	r := searchFrontier(&m.spec, m.steps(longLock(100_000, 0)), time.Now().Add(time.Minute), 1<<20)
-	if r.outcome != Ok {
-		t.Errorf("the frontier says %v: %s", r.outcome, r.reason)
+	if Status(r.Outcome) != Ok {
+		t.Errorf("the frontier says %v: %s", Status(r.Outcome), r.Reason)
 	}
 }
 
 // blind is a model without its own checker, so that the searches have to do the work.
 func blind(m Model) Model {
-	m.monitor = func([]step) ruling { return undetermined("") }
+	m.monitor = func([]step.Step) step.Ruling { return step.Undecided("") }
 	return m
 }
 

@@ -3,10 +3,11 @@ package linearizability
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/zktorture/zktorture/linearizability/internal/interval"
+	"github.com/zktorture/zktorture/linearizability/internal/step"
 )
 
 // judge asks porcupine about parts of one history, within one time limit.
@@ -19,19 +20,21 @@ type judge struct {
 	effort   int64    // how many entries of porcupine's tables explanations may still take
 	short    string   // why porcupine could not do with that; empty if it could
 	tried    []string // what could not decide, and why
+
+	unexplained bool // as in [Options]
 }
 
 func newJudge(m *Model, o Options) *judge {
 	timeout := o.Timeout
 	if timeout <= 0 {
-		timeout = TimeoutDefault
+		timeout = timeoutDefault
 	}
 	memory := o.MemoryLimit
 	if memory <= 0 {
-		memory = MemoryDefault
+		memory = memoryDefault
 	}
 	return &judge{model: m, spec: m.spec, timeout: timeout, deadline: time.Now().Add(timeout), memory: memory,
-		effort: math.MaxInt64}
+		effort: math.MaxInt64, unexplained: o.Unexplained}
 }
 
 // The explanation of a violation has bounds of its own: that it takes long is no reason to doubt the violation. What
@@ -50,15 +53,15 @@ func (j *judge) explain() {
 	j.effort, j.short = explainEffort, ""
 }
 
-// late tells whether time is up.
+// late reports whether time is up.
 func (j *judge) late() bool { return time.Now().After(j.deadline) }
 
 func (j *judge) note(checker, why string) { j.tried = append(j.tried, checker+": "+why) }
 
 // noted returns a checker's ruling, and records why it is none.
-func (j *judge) noted(checker string, r ruling) ruling {
-	if r.outcome == Undetermined {
-		j.note(checker, r.reason)
+func (j *judge) noted(checker string, r step.Ruling) step.Ruling {
+	if r.Outcome == step.Undetermined {
+		j.note(checker, r.Reason)
 	}
 	return r
 }
@@ -67,7 +70,7 @@ func (j *judge) noted(checker string, r ruling) ruling {
 func (j *judge) half() time.Time { return time.Now().Add(time.Until(j.deadline) / 2) }
 
 // ask returns porcupine's answer; Unknown if time or memory do not suffice.
-func (j *judge) ask(steps []step) porcupine.CheckResult {
+func (j *judge) ask(steps []step.Step) porcupine.CheckResult {
 	left := time.Until(j.deadline)
 	entries := j.memory / entryBytes(len(steps))
 	if entries < int64(len(steps)) {
@@ -84,7 +87,7 @@ func (j *judge) ask(steps []step) porcupine.CheckResult {
 	operations := make([]porcupine.Operation, len(steps))
 	for i := range steps {
 		s := &steps[i]
-		operations[i] = porcupine.Operation{Input: s, Call: s.call, Return: s.end}
+		operations[i] = porcupine.Operation{Input: s, Call: s.Call, Return: s.End}
 	}
 	result := porcupine.CheckOperationsTimeout(metered(j.spec, &entries), operations, left)
 	if result != porcupine.Unknown {
@@ -107,7 +110,7 @@ const (
 // askSoon asks porcupine about a short history, with a bounded effort. Its depth-first search may find an order at
 // once where the frontier, breadth first, has to look at all that is open. Of an illegal history the frontier says
 // more: where it ends.
-func (j *judge) askSoon(steps []step) porcupine.CheckResult {
+func (j *judge) askSoon(steps []step.Step) porcupine.CheckResult {
 	if len(steps) > soonSteps {
 		return porcupine.Unknown
 	}
@@ -140,92 +143,18 @@ func metered(spec porcupine.Model, entries *int64) porcupine.Model {
 const asksMax = 2000
 
 // shrink returns a part of an illegal history that is illegal too, and from which nothing can be left out.
-func (j *judge) shrink(steps []step) []step {
+func (j *judge) shrink(steps []step.Step) []step.Step {
 	asks := 0
 	more := func() bool { return asks < asksMax && !j.late() }
-	illegal := func(fewer []step) bool {
+	illegal := func(fewer []step.Step) bool {
 		asks++
 		return j.ask(fewer) == porcupine.Illegal
 	}
-	return dropLate(leaveOut(leaveOut(steps, 2, itemParts, more, illegal), 2, looseParts, more, illegal))
-}
-
-// leaveOut leaves out parts of illegal steps, at first a fraction 1/of of them at once, then ever fewer, as long as
-// the rest is illegal. A legal history has to stay legal without a part: then the steps are illegal because the rest
-// is.
-func leaveOut(steps []step, of int, divide func([]step) [][]int, more func() bool, illegal func([]step) bool) []step {
-	for size := max(1, len(steps)/of); size > 0; size /= 2 {
-		for at := 0; more(); {
-			parts := divide(steps)
-			if at >= len(parts) {
-				break
-			}
-			fewer := omit(steps, slices.Concat(parts[at:min(at+size, len(parts))]...))
-			if illegal(fewer) {
-				steps = fewer
-			} else {
-				at += size
-			}
-		}
-	}
-	return steps
-}
-
-// dropLate leaves out the steps of unknown outcome that were called after all others had ended: an illegal history
-// stays illegal without them.
-func dropLate(steps []step) []step {
-	last := int64(math.MinInt64)
-	for i := range steps {
-		if !steps[i].unknown {
-			last = max(last, steps[i].end)
-		}
-	}
-	return selectSteps(steps, func(s *step) bool { return !s.unknown || s.call <= last })
-}
-
-// itemParts returns, for every item, the indices of its steps. A legal history stays legal without a value, or
-// without a hold and its releases.
-func itemParts(steps []step) [][]int {
-	var parts [][]int
-	place := make(map[int32]int)
-	for i := range steps {
-		item := steps[i].item
-		if item < 0 {
-			continue
-		}
-		if _, found := place[item]; !found {
-			place[item] = len(parts)
-			parts = append(parts, nil)
-		}
-		parts[place[item]] = append(parts[place[item]], i)
-	}
-	return parts
-}
-
-// looseParts returns the steps that may be left out one by one.
-func looseParts(steps []step) [][]int {
-	var parts [][]int
-	for i := range steps {
-		if steps[i].droppable {
-			parts = append(parts, []int{i})
-		}
-	}
-	return parts
-}
-
-func omit(steps []step, indices []int) []step {
-	leave := make([]bool, len(steps))
-	for _, i := range indices {
-		leave[i] = true
-	}
-	var kept []step
-	for i := range steps {
-		if !leave[i] {
-			kept = append(kept, steps[i])
-		}
-	}
-	return kept
+	steps = interval.Shrink(steps, len(steps)/2, step.ItemParts, more, illegal)
+	return step.DropLate(interval.Shrink(steps, len(steps)/2, step.LooseParts, more, illegal))
 }
 
 // unexplained is what is said of an illegal history if time ran out before more was known.
-func unexplained(steps []step) finding { return finding{"linearizability", steps} }
+func unexplained(steps []step.Step) step.Finding {
+	return step.Finding{Property: "linearizability", Steps: steps}
+}

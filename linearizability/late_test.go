@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zktorture/zktorture/internal/cputime"
+	"github.com/zktorture/zktorture/internal/resource"
 )
 
 // An explanation ends when time is up, also where it is not a search.
@@ -12,11 +12,11 @@ func TestExplanationKeepsToTheTime(t *testing.T) {
 	m := DoubleBarrier(2)
 	steps := m.steps(inStep(5, 300))
 	j := newJudge(&m, Options{Timeout: time.Nanosecond})
-	begin := cputime.Spent()
-	if f := explainDoubleBarrier(j, steps, 2); f.property != "linearizability" || len(f.steps) != len(steps) {
-		t.Errorf("there was no time, but %s was found", f.property)
+	begin := resource.CPUTime()
+	if f := explainDoubleBarrier(j, steps, 2); f.Property != "linearizability" || len(f.Steps) != len(steps) {
+		t.Errorf("there was no time, but %s was found", f.Property)
 	}
-	if took := cputime.Spent() - begin; took > time.Second {
+	if took := resource.CPUTime() - begin; took > time.Second {
 		t.Errorf("it took %v", took)
 	}
 }

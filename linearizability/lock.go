@@ -4,6 +4,12 @@ import (
 	"slices"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/zktorture/zktorture/linearizability/internal/interval"
+	"github.com/zktorture/zktorture/linearizability/internal/monitor"
+	"github.com/zktorture/zktorture/linearizability/internal/parallel"
+	"github.com/zktorture/zktorture/linearizability/internal/persistent"
+	"github.com/zktorture/zktorture/linearizability/internal/step"
+	"github.com/zktorture/zktorture/linearizability/operations"
 )
 
 // Lock returns the model of a lock that is held by one client at a time, with or without fencing tokens (Kleppmann,
@@ -33,11 +39,11 @@ func Lock() Model {
 		Name:       "lock",
 		Operations: operationsOf("lock"),
 		problem:    lockProblem,
-		item:       (*Operation).owner,
+		item:       (*Operation).Owner,
 		conflict:   releaseWithoutAcquire,
 		prepare:    prepareLock,
 		spec:       lockSpec,
-		monitor:    lockMonitor,
+		monitor:    monitor.Lock,
 		streamer:   &streamer{pending: pendingHold, forget: forgetHolds},
 		explain:    explainLock,
 	}
@@ -59,13 +65,13 @@ func lockProblem(op *Operation) string {
 
 // releaseWithoutAcquire finds a release by a process that never called for the lock.
 func releaseWithoutAcquire(h History, processes []int32) (int, string) {
-	return releaseWithoutAcquireBy(partsOf(len(h)), h, processes)
+	return releaseWithoutAcquireBy(parallel.Parts(len(h)), h, processes)
 }
 
 func releaseWithoutAcquireBy(goroutines int, h History, processes []int32) (int, string) {
 	first := slices.Repeat([]int64{Forever}, int(itemCount(processes))) // by process: when it first called for the lock
 	firsts := make([][]int64, goroutines)                               // … in a part of the history
-	inParts(len(h), goroutines, func(k, from, to int) {
+	parallel.Do(len(h), goroutines, func(k, from, to int) {
 		firsts[k] = slices.Clone(first)
 		for i := from; i < to; i++ {
 			if !h[i].releases() {
@@ -78,16 +84,16 @@ func releaseWithoutAcquireBy(goroutines int, h History, processes []int32) (int,
 			first[process] = min(first[process], call)
 		}
 	}
-	wrong := slices.Repeat([]int{none}, goroutines)
-	inParts(len(h), goroutines, func(k, from, to int) {
-		for i := from; i < to && wrong[k] == none; i++ {
+	wrong := slices.Repeat([]int{step.None}, goroutines)
+	parallel.Do(len(h), goroutines, func(k, from, to int) {
+		for i := from; i < to && wrong[k] == step.None; i++ {
 			if op := &h[i]; op.Outcome == OK && op.Call < first[processes[i]] && op.releases() {
 				wrong[k] = i
 			}
 		}
 	})
 	for _, i := range wrong {
-		if i != none {
+		if i != step.None {
 			return i, "its client had not called acquire or try before; record these too, and under the same " +
 				"client or process"
 		}
@@ -96,19 +102,12 @@ func releaseWithoutAcquireBy(goroutines int, h History, processes []int32) (int,
 }
 
 // releases, reads, tries: what an operation of a lock is by its name.
-func (o *Operation) releases() bool { return o.kind().Role == RoleRelease }
+func (o *Operation) releases() bool { return o.kind().Role == operations.Release }
 func (o *Operation) reads() bool    { return o.kind().Reader }
-func (o *Operation) tries() bool    { return o.kind().Tries }
 
-// mayGrant tells whether the operation gave its client the lock, or may have.
+// mayGrant reports whether the operation gave its client the lock, or may have.
 func mayGrant(op *Operation) bool {
-	switch kind := op.kind(); {
-	case kind.Role != RoleGrant || op.Outcome == Fail:
-		return false
-	case !kind.Tries || op.Outcome == Unknown:
-		return true
-	}
-	return op.Result != Null && op.Result != Bool(false) && op.Result != Int(0)
+	return op.kind().Role == operations.Grant && op.Outcome != Fail && !op.Vain()
 }
 
 // prepareLock pairs grants with releases by process, in order of call. A hold begins with a grant of outcome ok. A
@@ -118,8 +117,8 @@ func mayGrant(op *Operation) bool {
 //   - grants of unknown outcome that no release insists on: if there is an order in which they took effect, there is
 //     the same order without them, as a hold only restricts others;
 //   - releases that insist on nothing and have no hold to end: they have no effect.
-func prepareLock(h History, processes []int32) []step {
-	steps, _ := pairHolds(partsOf(len(h)), h, processes)
+func prepareLock(h History, processes []int32) []step.Step {
+	steps, _ := pairHolds(parallel.Parts(len(h)), h, processes)
 	return dropIdle(steps)
 }
 
@@ -131,100 +130,104 @@ type lastHold struct {
 
 // pairHolds is prepareLock, by so many goroutines and without dropIdle. It also returns, by process, the items to which
 // later operations may belong.
-func pairHolds(goroutines int, h History, processes []int32) ([]step, [][]lastHold) {
+func pairHolds(goroutines int, h History, processes []int32) ([]step.Step, [][]lastHold) {
 	steps := holdSteps(goroutines, h)
 	held := make([][]lastHold, itemCount(processes))
 	released := make([]bool, len(steps)) // by hold: perhaps, by a release of unknown outcome
 	for i := range steps {
 		s := &steps[i]
-		s.order = int32(i)
-		own := &held[processes[s.source]]
-		at := slices.IndexFunc(*own, func(l lastHold) bool { return l.permits == s.permits })
+		hold := s.Hold()
+		hold.Order = int32(i)
+		own := &held[processes[s.Source]]
+		at := slices.IndexFunc(*own, func(l lastHold) bool { return l.permits == hold.Permits })
 		switch {
-		case s.kind == stepGrant && at == none:
-			s.item = int32(i)
-			*own = append(*own, lastHold{s.permits, s.item})
-		case s.kind == stepGrant:
-			if !s.unknown {
+		case s.Kind == step.Grant && at == step.None:
+			s.Item = int32(i)
+			*own = append(*own, lastHold{hold.Permits, s.Item})
+		case s.Kind == step.Grant:
+			if !s.Unknown {
 				(*own)[at].item = int32(i)
 			}
-			s.item = (*own)[at].item
-		case at == none:
-			s.droppable = true
+			s.Item = (*own)[at].item
+		case at == step.None:
+			s.Droppable = true
 		default:
-			s.item = (*own)[at].item
-			s.excused = released[s.item]
-			released[s.item] = released[s.item] || s.unknown
+			s.Item = (*own)[at].item
+			hold.Excused = released[s.Item]
+			released[s.Item] = released[s.Item] || s.Unknown
 		}
 	}
 	return steps, held
 }
 
 // holdSteps returns the grants and releases that may have taken effect, in order of call, and not paired.
-func holdSteps(goroutines int, h History) []step {
+func holdSteps(goroutines int, h History) []step.Step {
 	order := byCall(h)
-	steps, parts := make([]step, len(h)), make([][]step, goroutines)
-	inParts(len(h), goroutines, func(k, from, to int) {
+	steps, parts, holds := make([]step.Step, len(h)), make([][]step.Step, goroutines), make([]step.Holding, len(h))
+	parallel.Do(len(h), goroutines, func(k, from, to int) {
 		part := steps[from:from:to]
 		for _, i := range order[from:to] {
-			op := &h[i]
+			op, hold := &h[i], &holds[i]
+			hold.Permits = op.permits()
 			switch {
 			case mayGrant(op):
-				part = append(part, newGrant(op, i, noItem))
+				part = append(part, newGrant(op, i, step.NoItem, hold))
 			case op.Outcome != Fail && op.releases():
-				part = append(part, newStep(op, i, stepRelease, noItem))
-			default:
-				continue
+				part = append(part, newRelease(op, i, step.NoItem, hold))
 			}
-			part[len(part)-1].permits = op.permits()
 		}
 		parts[k] = part
 	})
-	return joined(steps, parts)
+	return parallel.Joined(steps, parts)
 }
 
-func newGrant(op *Operation, i int, hold int32) step {
-	s := newStep(op, i, stepGrant, hold)
-	s.token = op.Result.Int()
-	s.noToken = !op.Result.IsInt() || op.tries() && s.token == 0
-	s.reads = op.reads()
+func newGrant(op *Operation, i int, item int32, hold *step.Holding) step.Step {
+	s := newStep(op, i, step.Grant, item)
+	hold.Token, hold.Reads = op.Result.Int(), op.reads()
+	s.Null, s.With = !op.Result.IsInt() || op.kind().Tries && hold.Token == 0, hold
+	return s
+}
+
+func newRelease(op *Operation, i int, item int32, hold *step.Holding) step.Step {
+	s := newStep(op, i, step.Release, item)
+	s.With = hold
 	return s
 }
 
 // byCall returns the indices of h in order of call, then of place.
 func byCall(h History) []int {
-	calls := make([]mark, len(h))
+	calls := make([]interval.Mark, len(h))
 	for i := range h {
-		calls[i] = mark{h[i].Call, int32(i)}
+		calls[i] = interval.Mark{At: h[i].Call, What: int32(i)}
 	}
-	sortMarks(calls)
+	interval.Sort(calls)
 	order := make([]int, len(h))
 	for i, call := range calls {
-		order[i] = int(call.what)
+		order[i] = int(call.What)
 	}
 	return order
 }
 
 // dropIdle leaves out the grants of unknown outcome that no release insists on, and the releases of such holds.
-func dropIdle(steps []step) []step {
+func dropIdle(steps []step.Step) []step.Step {
 	insisted := make([]bool, len(steps)) // by hold
 	granted := make([]bool, len(steps))  // by hold
 	for i := len(steps) - 1; i >= 0; i-- {
 		s := &steps[i]
 		switch {
-		case s.item == noItem:
-		case s.doubt != nil:
-			granted[s.item] = true
-		case s.kind != stepGrant:
-			insisted[s.item] = insisted[s.item] || !s.unknown && !s.excused
-		case s.unknown && !insisted[s.item]:
-			s.item = noItem
+		case s.Item == step.NoItem:
+		case s.Hold().Doubt != nil:
+			granted[s.Item] = true
+		case s.Kind != step.Grant:
+			insisted[s.Item] = insisted[s.Item] || !s.Unknown && !s.Hold().Excused
+		case s.Unknown && !insisted[s.Item]:
+			s.Item = step.NoItem
 		default:
-			granted[s.item] = true
+			granted[s.Item] = true
 		}
 	}
-	return slices.DeleteFunc(steps, func(s step) bool {
-		return s.item == noItem && s.unknown || s.item != noItem && !granted[s.item]
+	return slices.DeleteFunc(steps, func(s step.Step) bool {
+		return s.Item == step.NoItem && s.Unknown || s.Item != step.NoItem && !granted[s.Item]
 	})
 }
 
@@ -237,60 +240,111 @@ type lockState struct {
 }
 
 var lockSpec = porcupine.Model{
-	Init: func() any { return lockState{hold: noItem} },
+	Init: func() any { return lockState{hold: step.NoItem} },
 	Step: func(state, input, _ any) (bool, any) {
-		legal, next := stepLock(state.(lockState), input.(*step))
+		legal, next := stepLock(state.(lockState), input.(*step.Step))
 		return legal, next
 	},
 	Hash: func(state any) uint64 {
 		s := state.(lockState)
-		return mix(uint64(s.hold)) ^ mix(^uint64(s.token))
+		return persistent.Mix(uint64(s.hold)) ^ persistent.Mix(^uint64(s.token))
 	},
 }
 
-func stepLock(l lockState, s *step) (bool, lockState) {
+func stepLock(l lockState, s *step.Step) (bool, lockState) {
 	switch {
-	case s.kind == stepRelease && s.item != noItem && s.item == l.hold && l.order < s.order:
-		l.hold, l.order = noItem, 0
+	case s.Kind == step.Release && s.Item != step.NoItem && s.Item == l.hold && l.order < s.Hold().Order:
+		l.hold, l.order = step.NoItem, 0
 		return true, l
-	case s.kind == stepRelease:
-		return s.unknown || s.excused, l
-	case l.hold != noItem || !s.noToken && l.granted && s.token <= l.token:
-		return s.unknown, l
+	case s.Kind == step.Release:
+		return s.Unknown || s.Hold().Excused, l
+	case l.hold != step.NoItem || !s.Null && l.granted && s.Hold().Token <= l.token:
+		return s.Unknown, l
 	}
-	l.hold, l.order = s.item, s.order
-	if !s.noToken {
-		l.granted, l.token = true, s.token
+	l.hold, l.order = s.Item, s.Hold().Order
+	if !s.Null {
+		l.granted, l.token = true, s.Hold().Token
 	}
 	return true, l
 }
 
 // explainLock tells apart what is wrong even if tokens are ignored, and what is wrong with tokens.
-func explainLock(j *judge, steps []step) finding {
+func explainLock(j *judge, steps []step.Step) step.Finding {
 	untokened := slices.Clone(steps)
 	for i := range untokened {
-		untokened[i].noToken = true
+		untokened[i].Null = true
 	}
 	switch j.ask(untokened) {
 	case porcupine.Illegal:
 		return explainHolds(j, j.shrink(untokened))
 	case porcupine.Ok:
-		return finding{"fencing", j.shrink(steps)}
+		return step.Finding{Property: "fencing", Steps: j.shrink(steps)}
 	}
 	return unexplained(steps)
 }
 
 // explainHolds tells overlapping holds from releases without a hold, which are illegal even if all holds are shared.
-func explainHolds(j *judge, certificate []step) finding {
+func explainHolds(j *judge, certificate []step.Step) step.Finding {
 	items, doubtful := make(map[int32]bool), false
 	alone := slices.Clone(certificate)
 	for i := range alone {
-		items[alone[i].item] = true
-		doubtful = doubtful || alone[i].doubt != nil
-		alone[i].reads = true
+		items[alone[i].Item] = true
+		doubtful = doubtful || alone[i].Hold().Doubt != nil
+		shared := *alone[i].Hold()
+		shared.Reads = true
+		alone[i].With = &shared
 	}
 	if len(items) > 1 || doubtful && j.ask(alone) == porcupine.Ok {
-		return finding{"exclusion", certificate}
+		return step.Finding{Property: "exclusion", Steps: certificate}
 	}
-	return finding{"release", certificate}
+	return step.Finding{Property: "release", Steps: certificate}
+}
+
+// What can be forgotten of a lock, an election or a semaphore. Let a cut be legal, and first be the first call of
+// what is pending. All that is learned later concerns the time from first on: a grant cannot take effect before its
+// call, and a hold that lasts at the cut was surely held until then.
+//
+// So a tenure that is over before first excludes nothing any more. It is still needed
+//
+//   - while its process may give back the same hold once more, or join it: until it is granted another;
+//   - if its token is the greatest: all that come later need greater ones;
+//   - if it may leave no room to one of no length that is not over, and may sit where it was.
+//
+// What is remembered is therefore the holds that last, what is pending, and the last hold of each process.
+
+// pendingHold is an operation on holds before it has returned.
+func pendingHold(op Operation) (Operation, bool) {
+	op.Outcome = Unknown
+	return op, true
+}
+
+func forgetHolds(c cut) (forget []bool, doubt string) {
+	steps, held := pairHolds(1, c.history, numberItems(c.history, (*Operation).Owner))
+	needed := make([]bool, len(c.history)+1) // by item
+	for _, own := range held {
+		for _, last := range own {
+			needed[last.item] = true
+		}
+	}
+	for i := range steps {
+		if s := &steps[i]; s.Item >= 0 && c.pending[s.Source] {
+			needed[s.Item] = true
+		}
+	}
+	monitor.Tenures(dropIdle(slices.Clone(steps))).Need(needed, c.first)
+	return forgotten(c, steps, needed), ""
+}
+
+// forgotten tells which operations belong to no item that is needed; those that prepare leaves out belong to none.
+func forgotten(c cut, steps []step.Step, needed []bool) []bool {
+	forget := make([]bool, len(c.history))
+	for i := range forget {
+		forget[i] = true
+	}
+	for i := range steps {
+		if s := &steps[i]; s.Item < 0 || needed[s.Item] {
+			forget[s.Source] = false
+		}
+	}
+	return forget
 }

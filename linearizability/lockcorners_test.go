@@ -95,8 +95,8 @@ func TestLockCorners(t *testing.T) {
 		if problem := new(tally).dispute(&contender{model: c.model}, h); problem != "" {
 			t.Errorf("%s: %s", c.name, problem)
 		}
-		if r := c.model.monitor(c.model.steps(h)); r.outcome != c.want {
-			t.Errorf("%s: the monitor says %v (%s), not %v", c.name, r.outcome, r.reason, c.want)
+		if r := c.model.monitor(c.model.steps(h)); Status(r.Outcome) != c.want {
+			t.Errorf("%s: the monitor says %v (%s), not %v", c.name, Status(r.Outcome), r.Reason, c.want)
 		}
 	}
 }

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"github.com/zktorture/zktorture/internal/cputime"
+	"github.com/zktorture/zktorture/internal/resource"
+	"github.com/zktorture/zktorture/linearizability/internal/monitor"
 )
 
 // longHolds is a legal history of somewhat more operations than given: 16 clients, busy most of the
@@ -54,13 +54,13 @@ func plantOverlap(h History) History {
 func benchmarkJudging(b *testing.B, name string, judge func() Status, want Status) {
 	b.Run(name, func(b *testing.B) {
 		b.ReportAllocs()
-		began := cputime.Spent()
+		began := resource.CPUTime()
 		for b.Loop() {
 			if got := judge(); got != want {
 				b.Fatalf("the verdict is %v, not %v", got, want)
 			}
 		}
-		b.ReportMetric(float64((cputime.Spent()-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
+		b.ReportMetric(float64((resource.CPUTime()-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
 	})
 }
 
@@ -71,7 +71,7 @@ func BenchmarkLock(b *testing.B) {
 	for _, ops := range []int{1000, 10_000, 100_000, 1_000_000} {
 		h := longLock(ops, 0.01)
 		name := func(what string) string { return fmt.Sprintf("%s/%d", what, ops) }
-		benchmarkJudging(b, name("monitor"), func() Status { return lockMonitor(m.steps(h)).outcome }, Ok)
+		benchmarkJudging(b, name("monitor"), func() Status { return Status(monitor.Lock(m.steps(h)).Outcome) }, Ok)
 		benchmarkJudging(b, name("Check"), func() Status { return Check(m, h, Options{})[0].Outcome }, Ok)
 		bad := plantOverlap(longLock(ops, 0.01))
 		benchmarkJudging(b, name("overlap"), func() Status { return Check(m, bad, Options{})[0].Outcome }, Violation)
@@ -92,14 +92,14 @@ func BenchmarkLockByPorcupine(b *testing.B) {
 
 func benchmarkPorcupine(b *testing.B, m *Model, name string, h History) {
 	b.Run(name, func(b *testing.B) {
-		began, decided := cputime.Spent(), 0.0
+		began, decided := resource.CPUTime(), 0.0
 		for b.Loop() {
 			if byPorcupine(m, h) != Undetermined {
 				decided++
 			}
 		}
 		b.ReportMetric(decided/float64(b.N), "decided")
-		b.ReportMetric(float64((cputime.Spent()-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
+		b.ReportMetric(float64((resource.CPUTime()-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
 	})
 }
 
@@ -123,7 +123,7 @@ func BenchmarkPermits(b *testing.B) {
 		unknown  float64
 	}{{RWLock(), 1000, 0}, {Semaphore(5), 5, 0.01}} {
 		h := longHolds(c.model, c.capacity, 1_000_000, c.unknown)
-		benchmarkJudging(b, c.model.Name, func() Status { return c.model.monitor(c.model.steps(h)).outcome }, Ok)
+		benchmarkJudging(b, c.model.Name, func() Status { return Status(c.model.monitor(c.model.steps(h)).Outcome) }, Ok)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestOneOverlapInALongHistory(t *testing.T) {
 	if v.Outcome != Violation || v.Property != "exclusion" || len(v.Operations) > 6 {
 		t.Errorf("the verdict is %v, not a violation of exclusion by at most 6 operations", v)
 	}
-	if r := lockMonitor(Lock().steps(v.Operations)); r.outcome != Violation {
+	if r := monitor.Lock(Lock().steps(v.Operations)); Status(r.Outcome) != Violation {
 		t.Errorf("the operations %v are in order by themselves", v.Operations)
 	}
 }
@@ -149,12 +149,12 @@ func TestPairHoldsByMany(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		h := History(rapid.SliceOfN(operation, 0, 12).Draw(t, "history"))
-		processes := numberItems(h, (*Operation).owner)
+		processes := numberItems(h, (*Operation).Owner)
 		steps, held := pairHolds(1, h, processes)
 		wrong, _ := releaseWithoutAcquireBy(1, h, processes)
 		for goroutines := range 5 {
 			more, held2 := pairHolds(goroutines+1, h, processes)
-			if !slices.Equal(more, steps) || !reflect.DeepEqual(held2, held) {
+			if !reflect.DeepEqual(more, steps) || !reflect.DeepEqual(held2, held) {
 				t.Fatalf("%d goroutines: %+v %v, want %+v %v", goroutines+1, more, held2, steps, held)
 			}
 			if i, _ := releaseWithoutAcquireBy(goroutines+1, h, processes); i != wrong {

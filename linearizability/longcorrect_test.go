@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zktorture/zktorture/internal/correct"
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/correct"
 )
 
 // longHistories is how many long histories TestNeverAccusedLong draws in all: as many as ZKTORTURE_AGREE

@@ -1,6 +1,12 @@
 package linearizability
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+
+	"github.com/zktorture/zktorture/linearizability/internal/parallel"
+	"github.com/zktorture/zktorture/linearizability/internal/persistent"
+	"github.com/zktorture/zktorture/linearizability/internal/step"
+)
 
 // numbering numbers values from 0 as it meets them. It is a hash table with open addressing.
 type numbering struct {
@@ -76,7 +82,7 @@ func hashOf(v Value) uint32 {
 	case kindStr:
 		hash = maphash.String(hashSeed, v.text)
 	default:
-		hash = mix(uint64(v.number))
+		hash = persistent.Mix(uint64(v.number))
 	}
 	return max(uint32(hash), noHash+1)
 }
@@ -98,7 +104,7 @@ func numberItems(h History, of func(*Operation) Value) []int32 {
 func numberHashed(h History, of func(*Operation) Value, hashes []uint32, goroutines int) []int32 {
 	share := func(hash uint32) int { return int(uint64(hash) * uint64(goroutines) >> 32) }
 	items, final := make([]int32, len(h)), make([][]int32, goroutines)
-	inParts(len(h), goroutines, func(k, from, _ int) {
+	parallel.Do(len(h), goroutines, func(k, from, _ int) {
 		numbers := newNumbering(len(h)/goroutines/2 + 1)
 		for at := range h {
 			i := at + from // each begins elsewhere, as two processors that write side by side wait for each other
@@ -114,7 +120,7 @@ func numberHashed(h History, of func(*Operation) Value, hashes []uint32, gorouti
 	count := int32(0)
 	for i, hash := range hashes {
 		if hash == noHash {
-			items[i] = noItem
+			items[i] = step.NoItem
 			continue
 		}
 		number := &final[share(hash)][items[i]] // plus 1
@@ -129,7 +135,7 @@ func numberHashed(h History, of func(*Operation) Value, hashes []uint32, gorouti
 
 // itemCount is how many values were numbered.
 func itemCount(items []int32) int32 {
-	last := int32(noItem)
+	last := int32(step.NoItem)
 	for _, item := range items {
 		last = max(last, item)
 	}

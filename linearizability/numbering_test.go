@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zktorture/zktorture/linearizability/internal/parallel"
+	"github.com/zktorture/zktorture/linearizability/internal/step"
 	"pgregory.net/rapid"
 )
 
@@ -49,7 +51,7 @@ func TestNumberItems(t *testing.T) {
 		hashes, want, known := make([]uint32, len(h)), make([]int32, len(h)), map[Value]int32{}
 		for i := range h {
 			v := someValue.Draw(t, "value")
-			h[i].Arg, hashes[i], want[i] = v, hashOf(v), noItem
+			h[i].Arg, hashes[i], want[i] = v, hashOf(v), step.NoItem
 			if v.IsNull() {
 				continue
 			}
@@ -82,7 +84,7 @@ func TestOneByOne(t *testing.T) {
 		m := Lock()
 		looks := func(goroutines int) []look {
 			looks := make([]look, goroutines)
-			inParts(len(h), goroutines, func(k, from, to int) { looks[k] = m.look(h, from, to, make([]uint32, len(h))) })
+			parallel.Do(len(h), goroutines, func(k, from, to int) { looks[k] = m.look(h, from, to, make([]uint32, len(h))) })
 			return looks
 		}
 		alone := oneByOne(looks(1))
@@ -115,12 +117,12 @@ func TestValidateByMany(t *testing.T) {
 	h[9].Op, h[15].Op = "wait", "wait"
 	m := Lock()
 	for goroutines := range 5 {
-		for _, want := range []int{9, 15, 3, none} {
+		for _, want := range []int{9, 15, 3, step.None} {
 			_, err := m.validateBy(goroutines+1, h)
-			if (err == nil) != (want == none) || err != nil && err.Index != want {
+			if (err == nil) != (want == step.None) || err != nil && err.Index != want {
 				t.Errorf("%d goroutines: %v, want operation %d from 0", goroutines+1, err, want)
 			}
-			if want != none {
+			if want != step.None {
 				h[want].Op, h[want].Call = "acquire", int64(2*want)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/zktorture/zktorture/linearizability/operations"
 )
 
 // Outcome is what a client knows about an operation of its own.
@@ -98,17 +100,22 @@ func (o Operation) String() string {
 	return b.String()
 }
 
-// showsResult tells whether the result says something: a null does where it means empty or refused.
-func (o Operation) showsResult() bool {
-	if !o.Result.IsNull() {
-		return true
+// showsResult reports whether the result says something: a null does where it means empty or refused.
+func (o *Operation) showsResult() bool { return !o.Result.IsNull() || o.Vain() }
+
+// Vain reports whether the operation came back with nothing: a try was refused, or a queue found empty.
+func (o *Operation) Vain() bool {
+	switch nothing := o.Outcome == OK && o.Result.IsNull(); o.kind().Result {
+	case operations.Granted:
+		return nothing || o.Outcome == OK && (o.Result == Bool(false) || o.Result == Int(0))
+	case operations.ItemOrNil:
+		return nothing
 	}
-	result := o.kind().Result
-	return o.Outcome == OK && (result == ResultItemOrNil || result == ResultGranted)
+	return false
 }
 
-// owner is the process whose operation this is.
-func (o *Operation) owner() Value {
+// Owner is the process whose operation this is: Process, or Client itself.
+func (o *Operation) Owner() Value {
 	if o.Process.IsNull() {
 		return Int(int64(o.Client))
 	}

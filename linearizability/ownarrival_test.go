@@ -13,8 +13,8 @@ func TestNobodyEntersBeforeItsOwnCall(t *testing.T) {
 	if v := Check(m, h, Options{})[0]; summary(v) != "violation early-leave" {
 		t.Errorf("process 0 never left: %v", v)
 	}
-	if r := m.monitor(m.steps(h)); r.outcome != Violation {
-		t.Errorf("the monitor says %v %s", r.outcome, r.reason)
+	if r := m.monitor(m.steps(h)); Status(r.Outcome) != Violation {
+		t.Errorf("the monitor says %v %s", Status(r.Outcome), r.Reason)
 	}
 	if answer := newJudge(&m, Options{}).ask(m.steps(h)); answer != "Illegal" {
 		t.Errorf("porcupine says %v", answer)

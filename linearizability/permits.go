@@ -2,10 +2,12 @@ package linearizability
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/zktorture/zktorture/linearizability/internal/monitor"
+	"github.com/zktorture/zktorture/linearizability/internal/persistent"
+	"github.com/zktorture/zktorture/linearizability/internal/step"
 )
 
 // RWLock returns the model of a lock that is held by one writer, or by any number of readers.
@@ -32,7 +34,7 @@ func RWLock() Model {
 	m.streamer = nil // a downgrade may tell that a hold has lasted after all
 	m.problem = rwlockProblem
 	m.prepare = prepareRWLock
-	m.govern(whole, "a writer held the lock while somebody else did")
+	m.govern(step.Whole, "a writer held the lock while somebody else did")
 	return m
 }
 
@@ -58,7 +60,7 @@ func Semaphore(permits int) Model {
 // govern gives the model the rule of permits; overdrawn says that it is broken.
 func (m *Model) govern(capacity int64, overdrawn string) {
 	m.spec = permitSpec(capacity)
-	m.monitor = func(steps []step) ruling { return permitMonitor(steps, capacity) }
+	m.monitor = func(steps []step.Step) step.Ruling { return monitor.Permits(steps, capacity) }
 	m.rules = map[string]string{"exclusion": overdrawn}
 }
 
@@ -101,7 +103,7 @@ type holder struct {
 	permits int64
 }
 
-func (o *Operation) holder() holder { return holder{o.owner(), o.reads(), o.permits()} }
+func (o *Operation) holder() holder { return holder{o.Owner(), o.reads(), o.permits()} }
 
 // semaphoreConflict finds a process that holds the same number of permits twice, so that its release is ambiguous.
 func semaphoreConflict(h History, processes []int32) (int, string) {
@@ -125,46 +127,20 @@ func semaphoreConflict(h History, processes []int32) (int, string) {
 	return 0, ""
 }
 
-// whole is what an exclusive hold takes.
-const whole = math.MaxInt64
-
-func (s *step) takes() int64 {
-	switch {
-	case s.reads:
-		return 1
-	case s.permits > 0:
-		return s.permits
-	}
-	return whole
-}
-
 // permitState is who holds permits, and the greatest tokens granted.
 type permitState struct {
-	holders []permitHold // by item; never changed, only replaced
-	granted bool         // whether any token was
+	holders []step.Hold // by item; never changed, only replaced
+	granted bool        // whether any token was
 	token   int64
 	wrote   bool // whether any was to somebody who is no reader
 	written int64
-}
-
-type permitHold struct {
-	item, order int32 // order as in lockState
-	takes       int64
-	downgrade   int32 // the order of that of outcome ok that has made it a reader's, or 0
-}
-
-// share lets a downgrade make the hold a reader's.
-func (h *permitHold) share(s *step) {
-	if h.takes = 1; !s.unknown {
-		h.downgrade = s.order
-	}
 }
 
 func permitSpec(capacity int64) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return permitState{} },
 		Step: func(state, input, _ any) (bool, any) {
-			legal, next := stepPermits(capacity, state.(permitState), input.(*step))
+			legal, next := stepPermits(capacity, state.(permitState), input.(*step.Step))
 			return legal, next
 		},
 		Equal: func(a, b any) bool { return a.(permitState).equal(b.(permitState)) },
@@ -178,27 +154,27 @@ func (p permitState) equal(q permitState) bool {
 }
 
 func (p permitState) hash() uint64 {
-	sum := mix(^uint64(p.token)) ^ mix(uint64(p.written)+1)
+	sum := persistent.Mix(^uint64(p.token)) ^ persistent.Mix(uint64(p.written)+1)
 	for _, h := range p.holders {
-		sum = mix(sum ^ uint64(h.item) ^ uint64(h.order)<<16 ^ uint64(h.takes)<<32)
+		sum = persistent.Mix(sum ^ uint64(h.Item) ^ uint64(h.Order)<<16 ^ uint64(h.Takes)<<32)
 	}
 	return sum
 }
 
-func stepPermits(capacity int64, p permitState, s *step) (bool, permitState) {
-	if s.kind == stepGrant {
-		if !p.room(capacity, s) || !s.noToken && p.stale(s) {
-			return s.unknown, p
+func stepPermits(capacity int64, p permitState, s *step.Step) (bool, permitState) {
+	if s.Kind == step.Grant {
+		if !p.room(capacity, s) || !s.Null && p.stale(s) {
+			return s.Unknown, p
 		}
 		return true, p.grant(s)
 	}
 	i, found := p.of(s)
-	if !found || s.kind == stepShare && p.holders[i].takes != whole {
-		return s.unknown || s.excused, p
+	if !found || s.Kind == step.Share && p.holders[i].Takes != step.Whole {
+		return s.Unknown || s.Hold().Excused, p
 	}
 	p.holders = slices.Clone(p.holders)
-	if s.kind == stepShare {
-		p.holders[i].share(s)
+	if s.Kind == step.Share {
+		p.holders[i].Share(s)
 	} else {
 		p.holders = slices.Delete(p.holders, i, i+1)
 	}
@@ -206,48 +182,48 @@ func stepPermits(capacity int64, p permitState, s *step) (bool, permitState) {
 }
 
 // of returns the place of the hold that a release or downgrade is about: the first of its item called before it.
-func (p permitState) of(s *step) (place int, found bool) {
-	place, _ = slices.BinarySearchFunc(p.holders, permitHold{item: s.item}, compareHolds)
-	for ; place < len(p.holders) && p.holders[place].item == s.item && p.holders[place].order < s.order; place++ {
-		if s.about(&p.holders[place]) {
+func (p permitState) of(s *step.Step) (place int, found bool) {
+	place, _ = slices.BinarySearchFunc(p.holders, step.Hold{Item: s.Item}, step.CompareHolds)
+	for ; place < len(p.holders) && p.holders[place].Item == s.Item && p.holders[place].Order < s.Hold().Order; place++ {
+		if s.About(&p.holders[place]) {
 			return place, true
 		}
 	}
 	return 0, false
 }
 
-// room tells whether there are permits for a grant.
-func (p permitState) room(capacity int64, s *step) bool {
-	takes := s.takes()
+// room reports whether there are permits for a grant.
+func (p permitState) room(capacity int64, s *step.Step) bool {
+	takes := s.Takes()
 	for _, h := range p.holders {
-		if h.takes == whole || takes == whole {
+		if h.Takes == step.Whole || takes == step.Whole {
 			return false
 		}
-		takes += h.takes
+		takes += h.Takes
 	}
-	return takes == whole || takes <= capacity
+	return takes == step.Whole || takes <= capacity
 }
 
-// stale tells whether the token of a grant is too small.
-func (p permitState) stale(s *step) bool {
-	if s.reads {
-		return p.wrote && s.token <= p.written
+// stale reports whether the token of a grant is too small.
+func (p permitState) stale(s *step.Step) bool {
+	if s.Hold().Reads {
+		return p.wrote && s.Hold().Token <= p.written
 	}
-	return p.granted && s.token <= p.token
+	return p.granted && s.Hold().Token <= p.token
 }
 
-func (p permitState) grant(s *step) permitState {
-	hold := permitHold{item: s.item, order: s.order, takes: s.takes()}
-	i, _ := slices.BinarySearchFunc(p.holders, hold, compareHolds)
+func (p permitState) grant(s *step.Step) permitState {
+	hold := step.Hold{Item: s.Item, Order: s.Hold().Order, Takes: s.Takes()}
+	i, _ := slices.BinarySearchFunc(p.holders, hold, step.CompareHolds)
 	p.holders = slices.Insert(slices.Clone(p.holders), i, hold)
-	if s.noToken {
+	if s.Null {
 		return p
 	}
-	if !p.granted || s.token > p.token {
-		p.token, p.granted = s.token, true
+	if !p.granted || s.Hold().Token > p.token {
+		p.token, p.granted = s.Hold().Token, true
 	}
-	if !s.reads {
-		p.wrote, p.written = true, s.token
+	if !s.Hold().Reads {
+		p.wrote, p.written = true, s.Hold().Token
 	}
 	return p
 }

@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -91,6 +92,12 @@ func BenchmarkPriorities(b *testing.B) {
 	for _, n := range []int{10_000, 1_000_000} {
 		h := busyPriorities(1, n, 16, 0.01, 0.1)
 		m := PriorityQueue()
-		benchmarkJudging(b, fmt.Sprintf("monitor/%d", n), func() Status { return m.monitor(m.steps(h)).outcome }, Ok)
+		benchmarkJudging(b, fmt.Sprintf("monitor/%d", n), func() Status { return Status(m.monitor(m.steps(h)).Outcome) }, Ok)
 	}
+}
+
+func comparePriorities(a, b Value) int {
+	x, _ := priorityOf(a)
+	y, _ := priorityOf(b)
+	return cmp.Compare(x, y)
 }

@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/zktorture/zktorture/linearizability/internal/monitor"
+	"github.com/zktorture/zktorture/linearizability/internal/persistent"
+	"github.com/zktorture/zktorture/linearizability/internal/step"
 )
 
 // PriorityQueue returns the model of an unbounded queue from which the best value comes out first, and of equally
@@ -13,10 +16,10 @@ import (
 func PriorityQueue() Model {
 	m := Queue()
 	m.Name, m.problem, m.prepare, m.spec = "priorityqueue", priorityProblem, preparePriorities, prioritySpec
-	m.monitor, m.streamer = priorityMonitor, nil
+	m.monitor, m.streamer = monitor.Priorities, nil
 	m.rules = map[string]string{
 		"order": "a value came out before one that was better, or as good and older",
-		"lost":  "a value was passed over by others that should have waited for it, and never came out",
+		"lost":  "a value was lost: others that should have waited for it came out, it never did",
 	}
 	return m
 }
@@ -48,37 +51,39 @@ func priorityOf(v Value) (int64, bool) {
 }
 
 // preparePriorities is prepareQueue with the priorities of what is offered.
-func preparePriorities(h History, items []int32) []step {
+func preparePriorities(h History, items []int32) []step.Step {
 	steps := prepareQueue(h, items)
 	for i := range steps {
-		if s := &steps[i]; s.kind == stepOffer {
-			s.token, _ = priorityOf(h[s.source].Arg)
+		if s := &steps[i]; s.Kind == step.Offer {
+			n, _ := priorityOf(h[s.Source].Arg)
+			priority := step.Urgency(n)
+			s.With = &priority
 		}
 	}
 	return steps
 }
 
 var prioritySpec = porcupine.Model{
-	Init: func() any { return (*ranking)(nil) },
+	Init: func() any { return (*persistent.Ranking)(nil) },
 	Step: func(state, input, _ any) (bool, any) {
-		legal, next := stepPriorities(state.(*ranking), input.(*step))
+		legal, next := stepPriorities(state.(*persistent.Ranking), input.(*step.Step))
 		return legal, next
 	},
-	Equal: func(a, b any) bool { return a.(*ranking).equal(b.(*ranking)) },
-	Hash:  func(state any) uint64 { return state.(*ranking).sum() },
+	Equal: func(a, b any) bool { return a.(*persistent.Ranking).Equal(b.(*persistent.Ranking)) },
+	Hash:  func(state any) uint64 { return state.(*persistent.Ranking).Sum() },
 }
 
 // stepPriorities is stepQueue for a priority queue.
-func stepPriorities(r *ranking, s *step) (bool, *ranking) {
-	if s.kind == stepOffer {
-		return true, r.with(s.token, s.item)
+func stepPriorities(r *persistent.Ranking, s *step.Step) (bool, *persistent.Ranking) {
+	if s.Kind == step.Offer {
+		return true, r.With(s.Priority(), s.Item)
 	}
 	if r == nil {
-		return s.noToken || s.unknown, r
+		return s.Null || s.Unknown, r
 	}
-	matches := r.head() == s.item || s.noToken && s.unknown
-	if matches && s.kind == stepRemove {
-		return true, r.pop()
+	matches := r.Head() == s.Item || s.Null && s.Unknown
+	if matches && s.Kind == step.Remove {
+		return true, r.Pop()
 	}
-	return matches || s.unknown, r
+	return matches || s.Unknown, r
 }

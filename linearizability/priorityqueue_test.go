@@ -1,30 +1,8 @@
 package linearizability
 
 import (
-	"cmp"
-	"slices"
 	"testing"
 )
-
-// plainPriorities is the values in a priority queue, oldest first.
-type plainPriorities []Value
-
-func (q plainPriorities) apply(h History, i int) (bool, object) {
-	if h[i].Op == "offer" {
-		return true, append(slices.Clone(q), h[i].Arg)
-	}
-	best := slices.Clone(q)
-	slices.SortStableFunc(best, comparePriorities)
-	legal, after := plainQueue(best).apply(h, i)
-	left := after.(plainQueue)
-	return legal, slices.DeleteFunc(slices.Clone(q), func(v Value) bool { return !slices.Contains(left, v) })
-}
-
-func comparePriorities(a, b Value) int {
-	x, _ := priorityOf(a)
-	y, _ := priorityOf(b)
-	return cmp.Compare(x, y)
-}
 
 func TestPriorityQueueRules(t *testing.T) {
 	put := func(client int, v string, call int64) Operation {

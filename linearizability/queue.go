@@ -5,6 +5,10 @@ import (
 	"slices"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/zktorture/zktorture/linearizability/internal/monitor"
+	"github.com/zktorture/zktorture/linearizability/internal/parallel"
+	"github.com/zktorture/zktorture/linearizability/internal/persistent"
+	"github.com/zktorture/zktorture/linearizability/internal/step"
 )
 
 // Queue returns the model of an unbounded first-in-first-out queue.
@@ -29,7 +33,7 @@ func Queue() Model {
 		conflict:   offeredTwice,
 		prepare:    prepareQueue,
 		spec:       queueSpec,
-		monitor:    queueMonitor,
+		monitor:    monitor.Queue,
 		streamer:   &streamer{pending: pendingQueue, forget: forgetQueue},
 		explain:    explainQueue,
 	}
@@ -60,19 +64,19 @@ func queueItem(op *Operation) Value {
 	return op.Result
 }
 
-// idle tells whether an operation of a queue surely has no effect, and says nothing.
+// idle reports whether an operation of a queue surely has no effect, and says nothing.
 func (o *Operation) idle() bool { return o.Outcome == Fail || o.Outcome == Unknown && o.Op == "peek" }
 
 // offeredTwice finds a value that is offered for the second time.
 func offeredTwice(h History, items []int32) (int, string) {
-	return offeredTwiceBy(partsOf(len(h)), h, items)
+	return offeredTwiceBy(parallel.Parts(len(h)), h, items)
 }
 
 func offeredTwiceBy(goroutines int, h History, items []int32) (int, string) {
 	count := itemCount(items)
 	offers := make([][]int32, goroutines) // by value: the operation that first offered it in a part, or 0, plus 1
 	seconds := make([]int, goroutines)    // the first that did so again
-	inParts(len(h), goroutines, func(k, from, to int) {
+	parallel.Do(len(h), goroutines, func(k, from, to int) {
 		offers[k], seconds[k] = make([]int32, count), len(h)
 		for i := from; i < to; i++ {
 			if h[i].Op != "offer" || h[i].Outcome == Fail {
@@ -110,15 +114,15 @@ func offeredTwiceBy(goroutines int, h History, items []int32) (int, string) {
 //   - offers of unknown outcome whose value nobody surely saw. If there is an order in which such an offer took
 //     effect, there is the same order without it: a value that nobody sees only keeps others waiting. A removal of
 //     unknown outcome that would have taken it goes last.
-func prepareQueue(h History, items []int32) []step {
-	return prepareQueueBy(partsOf(len(h)), h, items)
+func prepareQueue(h History, items []int32) []step.Step {
+	return prepareQueueBy(parallel.Parts(len(h)), h, items)
 }
 
 // prepareQueueBy is prepareQueue by so many goroutines.
-func prepareQueueBy(goroutines int, h History, items []int32) []step {
+func prepareQueueBy(goroutines int, h History, items []int32) []step.Step {
 	parts, count := make([]queuePart, goroutines), itemCount(items)
-	steps := make([]step, len(h))
-	inParts(len(h), goroutines, func(k, from, to int) {
+	steps := make([]step.Step, len(h))
+	parallel.Do(len(h), goroutines, func(k, from, to int) {
 		parts[k] = queuePart{steps[from:from:to], make([]bool, count)}
 		for i := from; i < to; i++ {
 			parts[k].take(&h[i], i, items[i])
@@ -129,17 +133,17 @@ func prepareQueueBy(goroutines int, h History, items []int32) []step {
 			parts[0].seen[item] = parts[0].seen[item] || seen
 		}
 	}
-	inParts(len(h), goroutines, func(k, _, _ int) { parts[k].dropUnseen(parts[0].seen) })
-	kept := make([][]step, goroutines)
+	parallel.Do(len(h), goroutines, func(k, _, _ int) { parts[k].dropUnseen(parts[0].seen) })
+	kept := make([][]step.Step, goroutines)
 	for k := range parts {
 		kept[k] = parts[k].steps
 	}
-	return joined(steps, kept)
+	return parallel.Joined(steps, kept)
 }
 
 // queuePart is a part of a history under preparation.
 type queuePart struct {
-	steps []step
+	steps []step.Step
 	seen  []bool // by item: whether somebody surely saw it
 }
 
@@ -148,78 +152,95 @@ func (p *queuePart) take(op *Operation, i int, item int32) {
 		return
 	}
 	s := queueStep(op, i, item)
-	if s.kind != stepOffer && !s.unknown && s.item != noItem {
-		p.seen[s.item] = true
+	if s.Kind != step.Offer && !s.Unknown && s.Item != step.NoItem {
+		p.seen[s.Item] = true
 	}
 	p.steps = append(p.steps, s)
 }
 
 // dropUnseen drops the offers of unknown outcome of what nobody saw.
 func (p *queuePart) dropUnseen(seen []bool) {
-	p.steps = slices.DeleteFunc(p.steps, func(s step) bool { return s.kind == stepOffer && s.unknown && !seen[s.item] })
+	p.steps = slices.DeleteFunc(p.steps, func(s step.Step) bool { return s.Kind == step.Offer && s.Unknown && !seen[s.Item] })
 }
 
-func queueStep(op *Operation, i int, item int32) step {
-	s := newStep(op, i, stepRemove, item)
+func queueStep(op *Operation, i int, item int32) step.Step {
+	s := newStep(op, i, step.Remove, item)
 	if op.Op == "offer" {
-		s.kind = stepOffer
+		s.Kind = step.Offer
 		return s
 	}
 	if op.Op == "peek" {
-		s.kind = stepPeek
+		s.Kind = step.Peek
 	}
-	s.noToken = op.Result.IsNull()
-	s.droppable = s.kind == stepPeek || s.empty()
+	s.Null = op.Result.IsNull()
+	s.Droppable = s.Kind == step.Peek || s.Empty()
 	return s
 }
 
 var queueSpec = porcupine.Model{
-	Init: func() any { return &fifo{power: 1} },
+	Init: func() any { return persistent.NewQueue() },
 	Step: func(state, input, _ any) (bool, any) {
-		legal, next := stepQueue(state.(*fifo), input.(*step))
+		legal, next := stepQueue(state.(*persistent.Queue), input.(*step.Step))
 		return legal, next
 	},
-	Equal: func(a, b any) bool { return a.(*fifo).equal(b.(*fifo)) },
-	Hash:  func(state any) uint64 { return state.(*fifo).hash },
+	Equal: func(a, b any) bool { return a.(*persistent.Queue).Equal(b.(*persistent.Queue)) },
+	Hash:  func(state any) uint64 { return state.(*persistent.Queue).Hash },
 }
 
-func stepQueue(q *fifo, s *step) (bool, *fifo) {
-	if s.kind == stepOffer {
-		return true, q.push(s.item)
+func stepQueue(q *persistent.Queue, s *step.Step) (bool, *persistent.Queue) {
+	if s.Kind == step.Offer {
+		return true, q.Push(s.Item)
 	}
-	if q.size == 0 {
-		return s.noToken || s.unknown, q
+	if q.Size == 0 {
+		return s.Null || s.Unknown, q
 	}
-	head, rest := q.pop()
-	matches := head == s.item || s.noToken && s.unknown
-	if matches && s.kind == stepRemove {
+	head, rest := q.Pop()
+	matches := head == s.Item || s.Null && s.Unknown
+	if matches && s.Kind == step.Remove {
 		return true, rest
 	}
-	return matches || s.unknown, q
+	return matches || s.Unknown, q
 }
 
 // explainQueue sets aside empty results, then peeks, until the rest is legal: the rule is about what it set aside
 // last.
-func explainQueue(j *judge, steps []step) finding {
+func explainQueue(j *judge, steps []step.Step) step.Finding {
 	for _, aside := range []struct {
 		property string
-		is       func(*step) bool
+		is       func(*step.Step) bool
 	}{
-		{"false-empty", (*step).empty},
-		{"stale-peek", func(s *step) bool { return s.kind == stepPeek }},
+		{"false-empty", (*step.Step).Empty},
+		{"stale-peek", func(s *step.Step) bool { return s.Kind == step.Peek }},
 	} {
-		rest := selectSteps(steps, func(s *step) bool { return !aside.is(s) })
+		rest := step.Select(steps, func(s *step.Step) bool { return !aside.is(s) })
 		switch j.ask(rest) {
 		case porcupine.Ok:
-			return finding{aside.property, j.shrink(steps)}
+			return step.Finding{Property: aside.property, Steps: j.shrink(steps)}
 		case porcupine.Unknown:
 			return unexplained(steps)
 		}
 		steps = rest
 	}
 	certificate := j.shrink(steps)
-	if passedOver(certificate) {
-		return finding{"lost", certificate}
+	if monitor.PassedOver(certificate) {
+		return step.Finding{Property: "lost", Steps: certificate}
 	}
-	return finding{"order", certificate}
+	return step.Finding{Property: "order", Steps: certificate}
+}
+
+// pendingQueue is a queue's operation before it has returned. A removal takes the value that it will return, or
+// nothing.
+func pendingQueue(op Operation) (Operation, bool) {
+	reads := op.Op == "peek" || op.Op != "offer" && op.Result.IsNull()
+	op.Outcome = Unknown
+	return op, !reads
+}
+
+func forgetQueue(c cut) (forget []bool, doubt string) {
+	steps := prepareQueue(c.history, numberItems(c.history, queueItem))
+	forget, doubt = monitor.ForgetQueue(steps, len(c.history), c.first)
+	for i, op := range c.history {
+		forget[i] = forget[i] || op.Op == "peek" && op.Outcome == Unknown
+	}
+	return forget, doubt
 }

@@ -1,8 +1,9 @@
 package linearizability
 
 import (
-	"cmp"
-	"slices"
+	"github.com/zktorture/zktorture/linearizability/internal/step"
+
+	"github.com/zktorture/zktorture/linearizability/operations"
 )
 
 // What a release or a downgrade of a read/write lock may be about follows from the order of call alone, as for a
@@ -14,29 +15,6 @@ import (
 // what, so that the monitor can decide. The others are doubtful. There each release knows all the grants that it may
 // be about, and ends the first of them that is held in the right way when it takes effect; so it is for the searches
 // to decide.
-
-// doubt is what a step may be about in a doubtful item: grants by their place in order of call, which increases.
-type doubt struct {
-	alone  []int32 // of a release or downgrade of a writer's hold: those of writers
-	reads  []int32 // of a release of a reader's hold: those of readers …
-	shared []int32 // … and of writers that may have been downgraded
-}
-
-// about tells whether the step may be about a hold. For a process that knows of the downgrade the hold is a reader's;
-// for one that does not, either kind of release may end it.
-func (s *step) about(h *permitHold) bool {
-	d := s.doubt
-	in := func(orders []int32) bool { _, found := slices.BinarySearch(orders, h.order); return found }
-	switch {
-	case d == nil:
-		return true
-	case in(d.alone):
-		return h.downgrade == 0 || s.order < h.downgrade
-	case in(d.reads):
-		return true
-	}
-	return h.takes != whole && in(d.shared)
-}
 
 // grantList is grants in order of call. It only grows at its end, or begins anew, so that steps can share it.
 type grantList struct {
@@ -61,7 +39,7 @@ func (w *rwProcess) released(unknown, writer bool) {
 	w.either = w.either && unknown || w.blurred
 }
 
-// retrying tells whether a release may find its hold over, as one of unknown outcome came before.
+// retrying reports whether a release may find its hold over, as one of unknown outcome came before.
 type retrying struct{ called, retry bool }
 
 func (r *retrying) granted(unknown bool) {
@@ -74,20 +52,20 @@ func (r *retrying) released(unknown bool) {
 
 // rwPairing is the pairing of a read/write lock's operations under way.
 type rwPairing struct {
-	steps     []step
-	doubts    []doubt // by step: what it may be about
-	parent    []int32 // by step: another of its item, or itself; see item
+	steps     []step.Step
+	doubts    []step.Doubt // by step: what it may be about
+	parent    []int32      // by step: another of its item, or itself; see item
 	processes map[Value]*rwProcess
 }
 
-func prepareRWLock(h History, _ []int32) []step {
+func prepareRWLock(h History, _ []int32) []step.Step {
 	p := &rwPairing{
-		steps: make([]step, 0, len(h)), doubts: make([]doubt, 0, len(h)), parent: make([]int32, 0, len(h)),
+		steps: make([]step.Step, 0, len(h)), doubts: make([]step.Doubt, 0, len(h)), parent: make([]int32, 0, len(h)),
 		processes: make(map[Value]*rwProcess),
 	}
 	for _, i := range byCall(h) {
-		if op := &h[i]; mayGrant(op) || op.Outcome != Fail && !op.tries() &&
-			(op.releases() || op.kind().Role == RoleDowngrade) {
+		if op := &h[i]; mayGrant(op) || op.Outcome != Fail && !op.kind().Tries &&
+			(op.releases() || op.kind().Role == operations.Downgrade) {
 			p.take(op, i)
 		}
 	}
@@ -95,35 +73,35 @@ func prepareRWLock(h History, _ []int32) []step {
 }
 
 func (p *rwPairing) take(op *Operation, i int) {
-	who, found := p.processes[op.owner()]
+	who, found := p.processes[op.Owner()]
 	if !found {
 		who = &rwProcess{}
-		p.processes[op.owner()] = who
+		p.processes[op.Owner()] = who
 	}
 	at := int32(len(p.steps))
-	s := newStep(op, i, stepRelease, noItem)
+	hold := &step.Holding{Order: at}
+	s := newRelease(op, i, step.NoItem, hold)
 	p.parent = append(p.parent, at)
-	var d doubt
+	var d step.Doubt
 	switch {
 	case mayGrant(op):
-		s = newGrant(op, i, at)
+		s = newGrant(op, i, at, hold)
 		who.grant(at, op)
-	case op.kind().Role == RoleDowngrade:
-		d = doubt{alone: p.join(at, &who.alone)}
-		s.kind = stepShare
-		who.downgrade(at, s.unknown)
+	case op.kind().Role == operations.Downgrade:
+		d = step.Doubt{Alone: p.join(at, &who.alone)}
+		s.Kind = step.Share
+		who.downgrade(at, s.Unknown)
 	case op.reads():
-		d = doubt{reads: p.join(at, &who.reads), shared: p.join(at, &who.shared)}
-		s.excused = who.reader.retry || who.either
-		who.reader.released(s.unknown)
-		who.released(s.unknown, false)
+		d = step.Doubt{Reads: p.join(at, &who.reads), Shared: p.join(at, &who.shared)}
+		hold.Excused = who.reader.retry || who.either
+		who.reader.released(s.Unknown)
+		who.released(s.Unknown, false)
 	default:
-		d = doubt{alone: p.join(at, &who.alone)}
-		s.excused = who.writer.retry || who.either
-		who.writer.released(s.unknown)
-		who.released(s.unknown, who.writer.called)
+		d = step.Doubt{Alone: p.join(at, &who.alone)}
+		hold.Excused = who.writer.retry || who.either
+		who.writer.released(s.Unknown)
+		who.released(s.Unknown, who.writer.called)
 	}
-	s.order = at
 	p.steps, p.doubts = append(p.steps, s), append(p.doubts, d)
 }
 
@@ -183,17 +161,17 @@ func (p *rwPairing) item(i int32) int32 {
 }
 
 // finish gives the steps their items, and those of doubtful items their doubts.
-func (p *rwPairing) finish() []step {
+func (p *rwPairing) finish() []step.Step {
 	doubtful := p.doubtful()
 	for i := range p.steps {
 		s, d := &p.steps[i], &p.doubts[i]
-		if s.kind != stepGrant && len(d.alone)+len(d.reads)+len(d.shared) == 0 {
-			s.kind, s.droppable = stepRelease, true
+		if s.Kind != step.Grant && len(d.Alone)+len(d.Reads)+len(d.Shared) == 0 {
+			s.Kind, s.Droppable = step.Release, true
 			continue
 		}
-		s.item = p.item(int32(i))
-		if doubtful[s.item].doubtful {
-			s.doubt = d
+		s.Item = p.item(int32(i))
+		if doubtful[s.Item].doubtful {
+			s.Hold().Doubt = d
 		}
 	}
 	return p.steps
@@ -218,24 +196,20 @@ func (p *rwPairing) doubtful() []rwItem {
 	items := make([]rwItem, len(p.steps))
 	for i := range p.steps {
 		x := &items[p.item(int32(i))]
-		switch s := &p.steps[i]; s.kind {
-		case stepGrant:
+		switch s := &p.steps[i]; s.Kind {
+		case step.Grant:
 			x.grants++
-		case stepRelease:
-			x.doubtful = x.doubtful || x.shared && len(p.doubts[i].alone) > 0
-			x.doubtful = x.doubtful || x.shares > 0 && (x.released || x.early) && !s.unknown
-			x.doubtful = x.doubtful || x.shares > 0 && x.perhaps && s.insists()
-			x.released, x.early, x.perhaps = x.released || !s.unknown, x.early || x.shares == 0, x.perhaps || s.unknown
-		case stepShare:
+		case step.Release:
+			x.doubtful = x.doubtful || x.shared && len(p.doubts[i].Alone) > 0
+			x.doubtful = x.doubtful || x.shares > 0 && (x.released || x.early) && !s.Unknown
+			x.doubtful = x.doubtful || x.shares > 0 && x.perhaps && s.Insists()
+			x.released, x.early, x.perhaps = x.released || !s.Unknown, x.early || x.shares == 0, x.perhaps || s.Unknown
+		case step.Share:
 			x.shares++
-			x.shared = x.shared || !s.unknown
-			x.doubtful = x.doubtful || x.released || x.early && s.unknown
+			x.shared = x.shared || !s.Unknown
+			x.doubtful = x.doubtful || x.released || x.early && s.Unknown
 		}
 		x.doubtful = x.doubtful || x.shares > 0 && x.shares+x.grants > 2
 	}
 	return items
-}
-
-func compareHolds(a, b permitHold) int {
-	return cmp.Or(cmp.Compare(a.item, b.item), cmp.Compare(a.order, b.order))
 }

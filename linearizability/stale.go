@@ -3,6 +3,8 @@ package linearizability
 import (
 	"fmt"
 	"slices"
+
+	"github.com/zktorture/zktorture/linearizability/operations"
 )
 
 // StaleReads returns the history with its reads widened to what ZooKeeper promises of them. A server that lags may
@@ -30,7 +32,7 @@ func StaleReads(h History) History {
 	seen := map[Value]int64{} // by process: from when on its session has surely seen all
 	alone := writesAlone(h)
 	for _, i := range byCall(h) {
-		process := h[i].owner()
+		process := h[i].Owner()
 		switch op := &h[i]; {
 		case op.Outcome != OK:
 			delete(seen, process)
@@ -51,10 +53,9 @@ func StaleReads(h History) History {
 	return widened
 }
 
-// readsOnly tells whether the operation changed nothing and its result is what it read.
+// readsOnly reports whether the operation changed nothing and its result is what it read.
 func readsOnly(op *Operation) bool {
-	kind := op.kind()
-	return op.Outcome == OK && (kind.Role == RoleRead || kind.Result == ResultItemOrNil && op.Result.IsNull())
+	return op.Outcome == OK && (op.kind().Role == operations.Read || op.kind().Result == operations.ItemOrNil && op.Vain())
 }
 
 // writesAlone tells by operation whether no possible change overlaps it or touches it.

@@ -3,6 +3,8 @@ package linearizability
 import (
 	"fmt"
 	"math"
+
+	"github.com/zktorture/zktorture/linearizability/internal/step"
 )
 
 // Stream judges the history of one object while it is being recorded, without keeping all of it: a run may last for
@@ -67,8 +69,8 @@ func NewStream(m Model) (*Stream, error) {
 	return &Stream{model: m, now: math.MinInt64, due: rememberMin, every: rememberMin}, nil
 }
 
-// Add adds an operation that has returned, or whose outcome will stay unknown. It returns an [*AssumptionError],
-// whose Index counts all operations, if the operation is not sound; the verdict is Undetermined then.
+// Add adds an operation that has returned, or whose outcome will stay unknown. It returns an error if the operation
+// is not sound; the verdict is Undetermined then.
 func (s *Stream) Add(op Operation) error {
 	problem := s.model.unsound(&op)
 	switch {
@@ -82,7 +84,7 @@ func (s *Stream) Add(op Operation) error {
 	s.total++
 	s.object = op.Object
 	if problem != "" {
-		return s.refuse(&AssumptionError{Index: s.total - 1, Operation: op, Problem: problem})
+		return s.refuse(&assumptionError{Index: s.total - 1, Operation: op, Problem: problem})
 	}
 	if s.verdict == nil && op.Outcome != Fail {
 		s.added = append(s.added, op)
@@ -96,7 +98,7 @@ func (s *Stream) Add(op Operation) error {
 }
 
 // refuse ends the stream because what was added is not sound.
-func (s *Stream) refuse(err *AssumptionError) error {
+func (s *Stream) refuse(err *assumptionError) error {
 	s.end(Verdict{Outcome: Undetermined, Checker: "assumptions", Reason: err.Error()})
 	return err
 }
@@ -130,12 +132,12 @@ func (s *Stream) check() {
 		return
 	}
 	c, indices := s.cut()
-	switch r := s.model.monitor(s.model.steps(c.history)); r.outcome {
-	case Violation:
+	switch r := s.model.monitor(s.model.steps(c.history)); r.Outcome {
+	case step.Violation:
 		j := newJudge(&s.model, Options{})
 		j.explain()
 		s.found(j.confirm("monitor", r, c.history))
-	case Ok:
+	case step.Ok:
 		forget, doubt := s.model.streamer.forget(c)
 		s.forget(forget, &c, indices)
 		if s.doubt == "" {

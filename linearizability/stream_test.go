@@ -72,17 +72,17 @@ func TestStreamAgrees(t *testing.T) {
 			c.ops = 60
 			for i := range each {
 				h := c.draw(rand.New(rand.NewPCG(agreeSeed, uint64(i))))
-				if h = asFed(h); Validate(c.model, h) != nil {
+				if h = asFed(h); c.model.Validate(h) != nil {
 					continue
 				}
-				whole := c.model.monitor(c.model.steps(h)).outcome
+				whole := Status(c.model.monitor(c.model.steps(h)).Outcome)
 				seen[whole.String()]++
 				v := streamed(t, c.model, h, 1).End()
 				if v.Outcome == Undetermined {
 					seen["undetermined only by the stream"]++
 				} else if whole != Undetermined && v.Outcome != whole {
 					small := minimised(h, func(h History) bool {
-						whole := c.model.monitor(c.model.steps(h)).outcome
+						whole := Status(c.model.monitor(c.model.steps(h)).Outcome)
 						v := streamed(t, c.model, h, 1).End()
 						return whole != Undetermined && v.Outcome != Undetermined && v.Outcome != whole
 					})

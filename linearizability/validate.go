@@ -6,22 +6,25 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+
+	"github.com/zktorture/zktorture/linearizability/internal/parallel"
+	"github.com/zktorture/zktorture/linearizability/internal/step"
 )
 
-// AssumptionError says that a history breaks an assumption of [Check]. The fault is in the recording; nothing is
+// assumptionError says that a history breaks an assumption of [Check]. The fault is in the recording; nothing is
 // known about the object.
-type AssumptionError struct {
+type assumptionError struct {
 	Index     int // of the operation in the history, from 0
 	Operation Operation
 	Problem   string // what is wrong and what to do
 }
 
 // Error names the operation, counted from 1 as the lines of a history file are.
-func (e *AssumptionError) Error() string {
+func (e *assumptionError) Error() string {
 	return fmt.Sprintf("operation %d, %v: %s", e.Index+1, e.Operation, e.Problem)
 }
 
-// Validate returns an [*AssumptionError] unless, for every object,
+// Validate returns an error that says what to do unless, for every object,
 //
 //   - every operation is known to the model, and its argument and result are of the right kind;
 //   - no operation returned before it was called, and every operation of outcome ok returned;
@@ -31,7 +34,7 @@ func (e *AssumptionError) Error() string {
 //   - queue: no value is offered twice, except after a failed offer. An offer that is tried again after an unknown
 //     outcome needs a new value;
 //   - lock: a release of outcome ok comes after an acquire or a try of the same process.
-func Validate(m Model, h History) error {
+func (m Model) Validate(h History) error {
 	if m.prepare == nil {
 		return errors.New("the model is empty; take one from Lock, Queue or ByName")
 	}
@@ -44,19 +47,19 @@ func Validate(m Model, h History) error {
 	return nil
 }
 
-// validate is [Validate] for the operations of one object. It returns the numbers of their values.
-func (m *Model) validate(h History) (items []int32, err *AssumptionError) {
-	return m.validateBy(partsOf(len(h)), h)
+// validate is [Model.Validate] for the operations of one object. It returns the numbers of their values.
+func (m *Model) validate(h History) (items []int32, err *assumptionError) {
+	return m.validateBy(parallel.Parts(len(h)), h)
 }
 
 // validateBy is validate by so many goroutines.
-func (m *Model) validateBy(goroutines int, h History) (items []int32, err *AssumptionError) {
+func (m *Model) validateBy(goroutines int, h History) (items []int32, err *assumptionError) {
 	hashes := make([]uint32, len(h))
 	looks := make([]look, goroutines)
-	inParts(len(h), goroutines, func(k, from, to int) { looks[k] = m.look(h, from, to, hashes) })
+	parallel.Do(len(h), goroutines, func(k, from, to int) { looks[k] = m.look(h, from, to, hashes) })
 	for k := range looks {
-		if i := looks[k].unsound; i != none {
-			return nil, &AssumptionError{Index: i, Operation: h[i], Problem: m.unsound(&h[i])}
+		if i := looks[k].unsound; i != step.None {
+			return nil, &assumptionError{Index: i, Operation: h[i], Problem: m.unsound(&h[i])}
 		}
 	}
 	if !oneByOne(looks) {
@@ -69,7 +72,7 @@ func (m *Model) validateBy(goroutines int, h History) (items []int32, err *Assum
 	}
 	if m.conflict != nil {
 		if i, problem := m.conflict(h, items); problem != "" {
-			return nil, &AssumptionError{Index: i, Operation: h[i], Problem: problem}
+			return nil, &assumptionError{Index: i, Operation: h[i], Problem: problem}
 		}
 	}
 	return items, nil
@@ -88,7 +91,7 @@ type turn struct{ call, end int64 }
 
 // look goes through operations and notes the hashes of their values.
 func (m *Model) look(h History, from, to int, hashes []uint32) look {
-	l := look{unsound: none, processes: newNumbering(0)}
+	l := look{unsound: step.None, processes: newNumbering(0)}
 	for i := from; i < to; i++ {
 		op := &h[i]
 		if m.unsound(op) != "" {
@@ -99,7 +102,7 @@ func (m *Model) look(h History, from, to int, hashes []uint32) look {
 			hashes[i] = hashOf(m.item(op))
 		}
 		if op.Outcome != Unknown {
-			l.take(op.owner(), turn{op.Call, op.Return})
+			l.take(op.Owner(), turn{op.Call, op.Return})
 		}
 	}
 	return l
@@ -117,9 +120,9 @@ func (l *look) take(owner Value, t turn) {
 	*last = t.end
 }
 
-// oneByOne tells whether no operation that returned was called before the last one of its process had returned, in the
-// order of the history. Then none overlap, as each returned when it was called, or later. Histories are in order but for
-// foreign files.
+// oneByOne reports whether no operation that returned was called before the last one of its process
+// had returned, in the order of the history. Then none overlap, as each returned when it was
+// called, or later. Histories are in order but for foreign files.
 func oneByOne(looks []look) bool {
 	all := look{processes: newNumbering(0)}
 	for _, l := range looks {
@@ -149,7 +152,7 @@ func (m *Model) unsound(op *Operation) string {
 }
 
 // overlapByCall finds two operations of one process that both returned and overlap, in a history in any order.
-func overlapByCall(h History) *AssumptionError {
+func overlapByCall(h History) *assumptionError {
 	for _, own := range byOwner(h) {
 		slices.SortFunc(own, func(a, b int32) int { // they are in order already, but for foreign files
 			return cmp.Or(cmp.Compare(h[a].Call, h[b].Call), cmp.Compare(h[a].Return, h[b].Return), cmp.Compare(a, b))
@@ -157,7 +160,7 @@ func overlapByCall(h History) *AssumptionError {
 		for k := 1; k < len(own); k++ {
 			earlier, later := &h[own[k-1]], &h[own[k]]
 			if later.Call < earlier.Return {
-				return &AssumptionError{Index: int(own[k]), Operation: *later, Problem: fmt.Sprintf(
+				return &assumptionError{Index: int(own[k]), Operation: *later, Problem: fmt.Sprintf(
 					"it was called before %v had returned; give each concurrent caller its own client number",
 					*earlier)}
 			}
@@ -170,7 +173,7 @@ func overlapByCall(h History) *AssumptionError {
 func byOwner(h History) (operations [][]int32) {
 	processes := newNumbering(0)
 	for i := range h {
-		process := int(processes.number(h[i].owner()))
+		process := int(processes.number(h[i].Owner()))
 		if process == len(operations) {
 			operations = append(operations, nil)
 		}
@@ -220,10 +223,10 @@ func byObject(h History) []group {
 	return groups
 }
 
-// oneObject tells whether all operations are of the same object.
+// oneObject reports whether all operations are of the same object.
 func oneObject(h History) bool {
 	var others atomic.Bool
-	inParts(len(h), partsOf(len(h)), func(_, from, to int) {
+	parallel.Do(len(h), parallel.Parts(len(h)), func(_, from, to int) {
 		for i := from; i < to; i++ {
 			if h[i].Object != h[0].Object {
 				others.Store(true)

@@ -42,13 +42,13 @@ func Bool(b bool) Value {
 	return Value{kind: kindBool}
 }
 
-// IsNull tells whether v is [Null].
+// IsNull reports whether v is [Null].
 func (v Value) IsNull() bool { return v.kind == kindNull }
 
-// IsInt tells whether v is a whole number.
+// IsInt reports whether v is a whole number.
 func (v Value) IsInt() bool { return v.kind == kindInt }
 
-// IsBool tells whether v is a truth value.
+// IsBool reports whether v is a truth value.
 func (v Value) IsBool() bool { return v.kind == kindBool }
 
 // Int returns the number that v is, or 0 if v is not a number.

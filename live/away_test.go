@@ -15,17 +15,18 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/fakezk/goclient"
+	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
-	"github.com/zktorture/zktorture/worker"
 	"github.com/zktorture/zktorture/workload"
 )
 
 // site is a ZooKeeper in this process that can be away, or slow: then requests wait.
 type site struct {
-	*fakezk.Local
-	admin *fakezk.Conn // of the run's own session
+	*goclient.Local
+	admin *goclient.Conn // of the run's own session
 
 	mu    sync.Mutex
 	back  chan struct{} // closed while it is there
@@ -33,7 +34,7 @@ type site struct {
 }
 
 func newSite() *site {
-	s := &site{Local: fakezk.NewLocal(fakezk.Config{}), back: make(chan struct{}), delay: 20 * time.Millisecond}
+	s := &site{Local: goclient.NewLocal(fakezk.Config{}), back: make(chan struct{}), delay: 20 * time.Millisecond}
 	close(s.back)
 	return s
 }
@@ -168,7 +169,7 @@ func TestServersAreAwayForGood(t *testing.T) {
 }
 
 // some are the first of these with the race detector, and all without.
-func some(all ...time.Duration) []time.Duration { return all[:bubbles.Share(len(all))] }
+func some(all ...time.Duration) []time.Duration { return all[:testkit.Share(len(all))] }
 
 // When a run is called off it ends, in time, also if its servers are away for good.
 func TestInterruptedWhileServersAreAway(t *testing.T) {
@@ -204,7 +205,7 @@ func TestServersAreAwayForAWhile(t *testing.T) {
 func TestSlowServersAccuseNobody(t *testing.T) {
 	for _, delay := range some(1500*time.Millisecond, 300*time.Millisecond, 4*time.Second) {
 		for _, kind := range []string{"lock", "queue", "doublebarrier"} {
-			r := onSite(t, find(t, kind), Config{Duration: bubbles.Share(3 * time.Minute), Patience: 2 * time.Second},
+			r := onSite(t, find(t, kind), Config{Duration: testkit.Share(3 * time.Minute), Patience: 2 * time.Second},
 				func(_ context.Context, s *site, _ func()) {
 					s.mu.Lock()
 					defer s.mu.Unlock()
@@ -220,7 +221,7 @@ func TestSlowServersAccuseNobody(t *testing.T) {
 // Where a request takes longer than the patience clients have longer to reach their servers again, and the rounds are
 // judged.
 func TestSlowServersAreReached(t *testing.T) {
-	r := onSite(t, find(t, "queue"), Config{Duration: bubbles.Share(2 * time.Minute), Patience: time.Second},
+	r := onSite(t, find(t, "queue"), Config{Duration: testkit.Share(2 * time.Minute), Patience: time.Second},
 		func(_ context.Context, s *site, _ func()) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -233,7 +234,7 @@ func TestSlowServersAreReached(t *testing.T) {
 
 // sleepThrough lets the run sleep as SIGSTOP does, for longer than its sessions last, while something happens to its
 // root.
-func sleepThrough(t *testing.T, s *site, happens func(c *fakezk.Conn)) {
+func sleepThrough(t *testing.T, s *site, happens func(c *goclient.Conn)) {
 	back := s.leave()
 	time.Sleep(8 * time.Second)
 	s.Expire(s.admin)
@@ -263,15 +264,15 @@ func cleanAll(t *testing.T, c recipes.Conn) {
 // nothing of what has come to pass there.
 func TestRootIsLost(t *testing.T) {
 	world := zk.WorldACL(zk.PermAll)
-	for name, happens := range map[string]func(c *fakezk.Conn){
-		"something precious": func(c *fakezk.Conn) {
+	for name, happens := range map[string]func(c *goclient.Conn){
+		"something precious": func(c *goclient.Conn) {
 			for _, p := range []string{"/root", "/root/precious", "/root/precious/deep"} {
 				if _, err := c.Create(p, nil, 0, world); err != nil {
 					t.Error(p, err)
 				}
 			}
 		},
-		"another run": func(c *fakezk.Conn) {
+		"another run": func(c *goclient.Conn) {
 			if _, err := claimRoot(c, "/root"); err != nil {
 				t.Error(err)
 			}
@@ -279,13 +280,13 @@ func TestRootIsLost(t *testing.T) {
 				t.Error(err)
 			}
 		},
-		"nothing": func(*fakezk.Conn) {},
+		"nothing": func(*goclient.Conn) {},
 	} {
 		for _, hasty := range []bool{false, true} {
 			var kept, after string
 			r := onSite(t, find(t, "queue"), Config{Duration: time.Hour},
 				func(ctx context.Context, s *site, interrupt func()) {
-					sleepThrough(t, s, func(c *fakezk.Conn) {
+					sleepThrough(t, s, func(c *goclient.Conn) {
 						cleanAll(t, c)
 						happens(c)
 					})
@@ -311,7 +312,7 @@ func TestRootIsLost(t *testing.T) {
 func TestRootIsPutInUseAgain(t *testing.T) {
 	var owner int64
 	r := onSite(t, find(t, "queue"), Config{Duration: time.Minute}, func(_ context.Context, s *site, _ func()) {
-		sleepThrough(t, s, func(*fakezk.Conn) {})
+		sleepThrough(t, s, func(*goclient.Conn) {})
 		time.Sleep(10 * time.Second)
 		c, _, _ := s.Connect(time.Second)
 		if roots, err := FindLeftRoots(c, "/"); err != nil || len(roots) != 1 ||
@@ -330,7 +331,7 @@ func TestRootIsPutInUseAgain(t *testing.T) {
 func TestRootIsRemovedInPart(t *testing.T) {
 	for _, part := range []int{1, 3} {
 		r := onSite(t, find(t, "queue"), Config{Duration: time.Hour}, func(ctx context.Context, s *site, _ func()) {
-			sleepThrough(t, s, func(c *fakezk.Conn) {
+			sleepThrough(t, s, func(c *goclient.Conn) {
 				left, err := ReadLeftRoot(c, "/root")
 				if err != nil {
 					t.Error(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -238,7 +239,7 @@ type accusing struct{ workload.Script[struct{}] }
 
 func (e *accusing) Run(u workload.User) {
 	_, op := u.Begin("nothing", "", false)
-	u.End(op, sim.OK, "", nil)
+	u.End(op, world.OK, "", nil)
 }
 
 func (e *accusing) History(*workload.View) linearizability.History { return nil }
@@ -255,7 +256,7 @@ func TestWaivedOnRealServers(t *testing.T) {
 		if waived {
 			opts = append(opts, workload.Waive("wrong"))
 		}
-		w := workload.Own("accusing", func(p *sim.Plan, path string) workload.Episode {
+		w := workload.Own("accusing", func(p *world.Plan, path string) workload.Episode {
 			return &accusing{workload.NewScript[struct{}](p, path)}
 		}, opts...)
 		if r := runOnSite(t, w, 3); r.err != nil || (r.Verdict == sim.VerdictOK) != waived {

@@ -12,24 +12,26 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // Fault is something that is to happen to one client of a round on real servers, at one of its requests.
 type Fault struct {
-	Round   int    `json:"round"`   // from 0
-	Client  int    `json:"client"`  // from 1
-	Request int    `json:"request"` // the n-th of the client in the round, n from 1
-	Fault   string `json:"fault"`   // a name of [sim.Faults]
-	Variant string `json:"variant,omitempty"`
-	ForMS   int64  `json:"for_ms,omitempty"` // how long it lasts, in milliseconds, if it does
+	Round   int          `json:"round"`   // from 0
+	Client  int          `json:"client"`  // from 1
+	Request int          `json:"request"` // the n-th of the client in the round, n from 1
+	Fault   strike.Fault `json:"fault"`
+	Variant string       `json:"variant,omitempty"`
+	ForMS   int64        `json:"for_ms,omitempty"` // how long it lasts, in milliseconds, if it does
 }
 
 // String returns the fault as in
 //
 //	c2's request 7: loss after
 func (f Fault) String() string {
-	text := fmt.Sprintf("c%d's request %d: %s", f.Client, f.Request, strings.TrimSpace(f.Fault+" "+f.Variant))
+	text := fmt.Sprintf("c%d's request %d: %s", f.Client, f.Request, strings.TrimSpace(string(f.Fault)+" "+f.Variant))
 	if f.ForMS > 0 {
 		text += fmt.Sprintf(" for %d ms", f.ForMS)
 	}
@@ -59,73 +61,72 @@ type Link interface {
 	SessionGone(id int64) (since time.Time, known bool)
 }
 
-// liveVariant is a way in which a fault can strike on real servers. One that lasts says how long.
-type liveVariant struct {
-	fault         sim.Faults
-	name, variant string
-	lasts         bool
-}
+// The faults that can strike on real servers: clients of this process, clients in processes of their own, and servers.
+// With strike.Leader half of those of servers are aimed at the leader; without it they strike whoever they meet.
+var (
+	ClientFaults  = strike.SetOf(strike.Faults(strike.OnLive)...)
+	ProcessFaults = strike.SetOf(strike.Faults(strike.OnProcess)...)
+	ServerFaults  = asListed(strike.Faults(strike.OnEnsemble)...) | strike.SetOf(strike.Leader)
+)
 
-var liveVariants = []liveVariant{
-	{sim.Loss, "loss", "before", false}, {sim.Loss, "loss", "after", false}, {sim.Loss, "loss", "later", false},
-	{sim.Loss, "loss", "silence", true}, {sim.Loss, "loss", "half", true},
-	{sim.Loss, "loss", "answer", false},
-	{sim.Expiry, "expiry", "before", false}, {sim.Expiry, "expiry", "after", false},
-	{sim.Expiry, "expiry", "answer", false}, {sim.Expiry, "expiry", "unaware", true},
-	{sim.Watch, "watch", "held", true}, {sim.Watch, "watch", "lost", false},
-	{sim.Cancel, "cancel", "", false},
-	{sim.Reap, "reap", "", false},
-	{sim.Pause, "pause", "", true}, {sim.Pause, "pause", "later", true},
-	{sim.Crash, "crash", "", false}, {sim.Crash, "crash", "later", false},
-}
+// clientWays are the ways of faults of clients, in the order in which a seed draws them.
+var clientWays = strike.Ways(strike.OnLive | strike.OnProcess)
 
-// ProcessFaults are the faults that strike only clients in processes of their own.
-const ProcessFaults = sim.Pause | sim.Crash
-
-// ClientFaults are the faults that can strike clients of this process on real servers.
-func ClientFaults() (all sim.Faults) {
-	for _, v := range liveVariants {
-		all |= v.fault
+// asListed are the faults that users list for some.
+func asListed(some ...strike.Fault) (set strike.Set) {
+	for _, f := range some {
+		set |= strike.SetOf(f.Listed())
 	}
-	return all &^ ProcessFaults
-}
-
-// FaultSet is what may strike on real servers.
-type FaultSet struct {
-	Clients sim.Faults
-	Servers ServerFaults
+	return set
 }
 
 // ParseFaults reads a list of names of faults on real servers, as --faults takes it: those of clients, those
 // of servers, all and none. A lag is a server's.
-func ParseFaults(list string) (set FaultSet, err error) {
+func ParseFaults(list string) (set strike.Set, err error) {
+	all := ClientFaults | ProcessFaults | ServerFaults
+	var simulated world.Faults
 	for name := range strings.SplitSeq(list, ",") {
 		name = strings.TrimSpace(name)
-		if f := parseServerFault(name); f != NoServerFaults {
-			set.Servers |= f
-			continue
+		switch one, err := world.ParseFaults(name); {
+		case name == "all":
+			set |= all
+		case all.Has(strike.Fault(name)):
+			set |= strike.SetOf(strike.Fault(name))
+		case err != nil:
+			return 0, fmt.Errorf("unknown fault %q on real servers: there are %v, %v, and the sets all and none",
+				name, ClientFaults|ProcessFaults, ServerFaults)
+		default:
+			simulated |= one
 		}
-		one, err := sim.ParseFaults(name)
-		if err != nil {
-			return FaultSet{}, fmt.Errorf("unknown fault %q on real servers: there are %v, %v, and the sets all and none",
-				name, ClientFaults()|ProcessFaults, AllServerFaults)
-		}
-		if one == sim.AllFaults {
-			one, set.Servers = ClientFaults()|ProcessFaults, AllServerFaults
-		}
-		set.Clients |= one
 	}
-	return set, checkLiveFaults(set.Clients)
+	if simulated != world.NoFaults {
+		return 0, cannotStrike(simulated)
+	}
+	return set, nil
 }
 
-// checkLiveFaults returns an error that names the faults of clients that cannot strike on real servers, if there
-// are any.
-func checkLiveFaults(f sim.Faults) error {
-	if rest := f &^ (ClientFaults() | ProcessFaults); rest != 0 {
-		return fmt.Errorf("on real servers %v cannot strike: there are %v of clients, and %v of servers",
-			rest, ClientFaults()|ProcessFaults, AllServerFaults)
+// cannotStrike is the error of faults that cannot strike on real servers.
+func cannotStrike(rest fmt.Stringer) error {
+	return fmt.Errorf("on real servers %v cannot strike: there are %v of clients, and %v of servers",
+		rest, ClientFaults|ProcessFaults, ServerFaults)
+}
+
+// checkFaults returns an error that names the faults that cannot strike on real servers, if there are any.
+func checkFaults(set strike.Set) error {
+	if rest := set &^ (ClientFaults | ProcessFaults | ServerFaults); rest != 0 {
+		return cannotStrike(rest)
 	}
 	return nil
+}
+
+// mayMeet are the faults that plans of clients reckon with, in the simulator, which has the same names.
+func mayMeet() (set world.Faults) {
+	for f := range world.EveryFault.Each() {
+		if ClientFaults.Has(strike.Fault(f.String())) {
+			set |= f
+		}
+	}
+	return set
 }
 
 // Bounds of what is drawn for a round.
@@ -139,10 +140,10 @@ func durations(session time.Duration) []time.Duration {
 	return []time.Duration{session / 20, session / 4, session / 4, session * 3 / 2}
 }
 
-// durations are what the fault may take. A pause is told from a slow answer only by those who outlive its session.
-func (v liveVariant) durations(session time.Duration) []time.Duration {
+// durationsOf are what a fault may take. A pause is told from a slow answer only by those who outlive its session.
+func durationsOf(w strike.Way, session time.Duration) []time.Duration {
 	all := durations(session)
-	if v.fault == sim.Pause {
+	if w.Fault == strike.Pause {
 		return all[len(all)-2:]
 	}
 	return all
@@ -150,11 +151,11 @@ func (v liveVariant) durations(session time.Duration) []time.Duration {
 
 // drawFaults draws what is to happen in a round from its number: each round has its own subset of the faults
 // (swarm testing: Groce and others, 2012), and seldom more than one or two strike.
-func drawFaults(seed uint64, round, clients int, allowed sim.Faults, session time.Duration) []Fault {
+func drawFaults(seed uint64, round, clients int, allowed strike.Set, session time.Duration) []Fault {
 	draw := sim.NewRandomSource(seed^faultSalt, uint64(round))
 	var possible []int
-	for i, v := range liveVariants {
-		if allowed.Has(v.fault) && draw.Choose(2, "may it strike") == 1 {
+	for i, w := range clientWays {
+		if allowed.Has(w.Fault) && draw.Choose(2, "may it strike") == 1 {
 			possible = append(possible, i)
 		}
 	}
@@ -163,10 +164,13 @@ func drawFaults(seed uint64, round, clients int, allowed sim.Faults, session tim
 		if len(possible) == 0 {
 			break
 		}
-		v := liveVariants[possible[draw.Choose(len(possible), "which fault")]]
-		f := Fault{Round: round, Client: 1 + draw.Choose(clients, "client"), Request: 1 + draw.Choose(requestMax, "request"), Fault: v.name, Variant: v.variant}
-		if v.lasts {
-			lasts := v.durations(session)
+		w := clientWays[possible[draw.Choose(len(possible), "which fault")]]
+		f := Fault{
+			Round: round, Client: 1 + draw.Choose(clients, "client"), Request: 1 + draw.Choose(requestMax, "request"),
+			Fault: w.Fault, Variant: w.Variant,
+		}
+		if w.Most > 0 {
+			lasts := durationsOf(w, session)
 			f.ForMS = lasts[draw.Choose(len(lasts), "for")].Milliseconds()
 		}
 		faults = append(faults, f)
@@ -185,12 +189,12 @@ type FaultPlan struct {
 }
 
 // Faults are those that the plan has.
-func (p *FaultPlan) Faults() (set FaultSet) {
+func (p *FaultPlan) Faults() (set strike.Set) {
 	for _, f := range slices.Concat(slices.Collect(maps.Values(p.Rounds))...) {
-		set.Clients |= liveVariants[f.variant()].fault
+		set |= strike.SetOf(f.Fault)
 	}
 	for _, f := range p.Servers {
-		set.Servers |= f.under()
+		set |= f.under()
 	}
 	return set
 }
@@ -244,15 +248,11 @@ func strictly(line []byte, into any) error {
 	return decoder.Decode(into)
 }
 
-// variant returns which of the known variants it is; -1 if none.
-func (f Fault) variant() int {
-	return slices.IndexFunc(liveVariants, func(v liveVariant) bool { return v.name == f.Fault && v.variant == f.Variant })
-}
-
 // check returns an error for a fault that cannot be.
 func (f Fault) check() error {
+	_, known := strike.Find(clientWays, f.Fault, f.Variant)
 	switch {
-	case f.variant() < 0:
+	case !known:
 		return fmt.Errorf("there is no fault %q with the variant %q on real servers", f.Fault, f.Variant)
 	case f.Round < 0 || f.Client < 1 || f.Client > clientsMax || f.Request < 1:
 		return fmt.Errorf("round %d, client %d, request %d: rounds count from 0, clients and requests from 1, "+

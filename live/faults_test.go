@@ -8,8 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/zktorture/zktorture/ensemble"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/fakezk/wire/strike"
 )
 
 // What is to happen follows from the seed; all of it is possible, and all that is possible comes up.
@@ -17,8 +16,8 @@ func TestDrawFaults(t *testing.T) {
 	const session = 2 * time.Second
 	seen, none := map[string]int{}, 0
 	for round := range 3000 {
-		faults := drawFaults(7, round, 3, ClientFaults()|ProcessFaults, session)
-		if diff := cmp.Diff(faults, drawFaults(7, round, 3, ClientFaults()|ProcessFaults, session)); diff != "" {
+		faults := drawFaults(7, round, 3, ClientFaults|ProcessFaults, session)
+		if diff := cmp.Diff(faults, drawFaults(7, round, 3, ClientFaults|ProcessFaults, session)); diff != "" {
 			t.Fatalf("round %d has other faults the second time: %s", round, diff)
 		}
 		if len(faults) == 0 {
@@ -28,23 +27,23 @@ func TestDrawFaults(t *testing.T) {
 			if err := f.check(); err != nil || f.Round != round || f.Client > 3 {
 				t.Fatalf("%v: %v", f, err)
 			}
-			seen[f.Fault+" "+f.Variant]++
+			seen[string(f.Fault)+" "+f.Variant]++
 		}
 	}
-	for _, v := range liveVariants {
-		if seen[v.name+" "+v.variant] < 100 {
-			t.Errorf("%s %s comes up %d times in 3000 rounds", v.name, v.variant, seen[v.name+" "+v.variant])
+	for _, w := range clientWays {
+		if name := string(w.Fault) + " " + w.Variant; seen[name] < 100 {
+			t.Errorf("%s comes up %d times in 3000 rounds", name, seen[name])
 		}
 	}
 	if none < 300 || none > 2000 {
 		t.Errorf("%d of 3000 rounds have no fault", none)
 	}
-	if cmp.Equal(drawFaults(7, 1, 3, ClientFaults(), session), drawFaults(8, 1, 3, ClientFaults(), session)) &&
-		cmp.Equal(drawFaults(7, 2, 3, ClientFaults(), session), drawFaults(8, 2, 3, ClientFaults(), session)) {
+	if cmp.Equal(drawFaults(7, 1, 3, ClientFaults, session), drawFaults(8, 1, 3, ClientFaults, session)) &&
+		cmp.Equal(drawFaults(7, 2, 3, ClientFaults, session), drawFaults(8, 2, 3, ClientFaults, session)) {
 		t.Error("two seeds have the same faults")
 	}
 	for round := range 200 {
-		for _, f := range drawFaults(1, round, 2, sim.Cancel|sim.Watch, session) {
+		for _, f := range drawFaults(1, round, 2, strike.SetOf(strike.Cancel, strike.Watch), session) {
 			if f.Fault != "cancel" && f.Fault != "watch" {
 				t.Fatalf("%v is not allowed", f)
 			}
@@ -56,12 +55,12 @@ func TestDrawFaults(t *testing.T) {
 func TestFaultPlanRoundTrip(t *testing.T) {
 	want, text := &FaultPlan{Rounds: map[int][]Fault{}}, ""
 	for round := range 50 {
-		for _, f := range drawFaults(3, round, 2, ClientFaults(), time.Second) {
+		for _, f := range drawFaults(3, round, 2, ClientFaults, time.Second) {
 			want.Rounds[round] = append(want.Rounds[round], f)
 			text += lineOf(t, Strike{Fault: f, At: int64(round), Struck: round%2 == 0})
 		}
 	}
-	drawn := newFaultDraw(3, AllServerFaults, 5, time.Second)
+	drawn := newFaultDraw(3, ServerFaults, 5, time.Second)
 	for range 50 {
 		for _, f := range drawn.next() {
 			want.Servers = append(want.Servers, f)
@@ -109,10 +108,10 @@ func TestBadFaultPlans(t *testing.T) {
 
 // Names of faults are those of clients and those of servers; what only the simulator has is refused by name.
 func TestParseLiveFaults(t *testing.T) {
-	all := FaultSet{ClientFaults() | ProcessFaults, AllServerFaults}
-	for list, want := range map[string]FaultSet{
-		"none": {}, "all": all, "loss, reap": {Clients: sim.Loss | sim.Reap}, "lag": {Servers: LagServer},
-		"pause,kill,leader": {sim.Pause, KillServer | AtLeader}, "expiry,all": all,
+	all := ClientFaults | ProcessFaults | ServerFaults
+	for list, want := range map[string]strike.Set{
+		"none": 0, "all": all, "loss, reap": strike.SetOf(strike.Loss, strike.Reap), "lag": strike.SetOf(strike.Lag),
+		"pause,kill,leader": strike.SetOf(strike.Pause, strike.Kill, strike.Leader), "expiry,all": all,
 	} {
 		if got, err := ParseFaults(list); err != nil || got != want {
 			t.Errorf("%s: %v %v", list, got, err)
@@ -128,10 +127,14 @@ func TestParseLiveFaults(t *testing.T) {
 
 // What is drawn for servers can be, stays within what is allowed, and is the same from the same seed.
 func TestBlows(t *testing.T) {
-	for allowed := NoServerFaults; allowed <= AllServerFaults; allowed++ {
+	least := strike.SetOf(strike.Kill)
+	for allowed := strike.Set(0); allowed <= ServerFaults; allowed += least {
+		if allowed&^ServerFaults != 0 {
+			continue // a kind of a partition is not listed
+		}
 		a, b := newFaultDraw(uint64(allowed), allowed, 3, time.Second),
 			newFaultDraw(uint64(allowed), allowed, 3, time.Second)
-		if (a == nil) != (allowed == NoServerFaults) {
+		if (a == nil) != (allowed == 0) {
 			t.Fatalf("%v: %v", allowed, a)
 		}
 		over := int64(0)
@@ -144,8 +147,9 @@ func TestBlows(t *testing.T) {
 				t.Fatal(diff)
 			}
 			for _, f := range faults {
-				at, kind := f.under()&AtLeader, f.under()&^AtLeader
-				if err := f.check(); err != nil || kind == 0 || allowed&^AtLeader != 0 && !allowed.Has(kind) || at&^allowed != 0 {
+				leader := strike.SetOf(strike.Leader)
+				at, kind := f.under()&leader, f.under()&^leader
+				if err := f.check(); err != nil || kind == 0 || allowed&^leader != 0 && allowed&kind == 0 || at&^allowed != 0 {
 					t.Errorf("%v allowed: %v: %v", allowed, f, err)
 				}
 				if f.AtMS < over || f.AtMS != faults[0].AtMS {
@@ -161,7 +165,7 @@ func TestBlows(t *testing.T) {
 
 // Faults of a plan that are to strike at the same moment strike together, and the others one after the other.
 func TestPlanned(t *testing.T) {
-	a, b, c := planOf(5, ensemble.Kill, 0, 1), planOf(2, ensemble.Stop, 0, 1), planOf(5, ensemble.Lag, 0, 1)
+	a, b, c := planOf(5, strike.Kill, 0, 1), planOf(2, strike.Stop, 0, 1), planOf(5, strike.Lag, 0, 1)
 	if diff := cmp.Diff([][]ServerFault{{b}, {a, c}}, planned([]ServerFault{a, b, c})); diff != "" {
 		t.Error(diff)
 	}

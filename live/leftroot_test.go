@@ -15,10 +15,10 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
-	"github.com/zktorture/zktorture/internal/ensembletest"
+	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
+	"github.com/zktorture/zktorture/live/outcome"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/zkclient"
+	"github.com/zktorture/zktorture/recipes/zkclient"
 )
 
 // The mark that docs/live.md shows is read, and written as it is there.
@@ -356,7 +356,7 @@ func ownServer(t *testing.T) *zkclient.Client {
 // readAll returns the data and the version of every znode at and below a path.
 func readAll(t *testing.T, c *zkclient.Client, p string) map[string]string {
 	t.Helper()
-	tree := map[string]workload.Znode{}
+	tree := map[string]outcome.Znode{}
 	if err := readZnode(c, p, tree); err != nil {
 		t.Fatal(err)
 	}

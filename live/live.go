@@ -14,10 +14,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/parts"
+	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
-	"github.com/zktorture/zktorture/worker"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -52,12 +55,13 @@ type Config struct {
 	Workers   int           // rounds under way at the same time; default 8 with clients of this process …
 	Processes int           // … and 2 with clients in processes of their own
 	// Patience is how long an operation waits, without faults, before it counts as waiting for ever; longer on a slow
-	// machine. The run ends when servers are away for twice as long. Default 10 s.
+	// machine. Default 10 s.
 	Patience time.Duration
-	History  io.Writer // gets each round's history before it is judged
+	Away     time.Duration // how long servers may be away before the run ends; default: Patience twice
+	History  io.Writer     // gets each round's history before it is judged
 	// Faults may strike clients whose sessions have a [Link], and Servers. They are drawn from the seed, or
 	// taken from the Plan, if that is not nil.
-	Faults   FaultSet
+	Faults   strike.Set
 	Plan     *FaultPlan
 	Servers  Servers       // that may be hurt; nil if they must not
 	Nodes    int           // how many they are
@@ -94,6 +98,7 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Patience == 0 {
 		cfg.Patience = 10 * time.Second
 	}
+	cfg.Away = cmp.Or(cfg.Away, 2*cfg.Patience)
 	if cfg.History == nil {
 		cfg.History = io.Discard
 	}
@@ -115,7 +120,7 @@ func Run(ctx context.Context, w *workload.Workload, config Config) (sim.Result, 
 	if err := cfg.check(); err != nil {
 		return sim.Result{}, err
 	}
-	if w.Door() == sim.ByDialer {
+	if w.Terms().Door == world.ByDialer {
 		return sim.Result{}, fmt.Errorf("live: %s (%s) connects by itself, so that nothing can be done to its "+
 			"connections: give it a *zk.Conn", w.Name(), w.Recipe())
 	}
@@ -124,19 +129,19 @@ func Run(ctx context.Context, w *workload.Workload, config Config) (sim.Result, 
 
 // check returns an error for what cannot be done.
 func (cfg Config) check() error {
-	hurting := cfg.Faults.Servers != NoServerFaults || cfg.Plan != nil && len(cfg.Plan.Servers) > 0
+	hurting := cfg.Faults&ServerFaults != 0 || cfg.Plan != nil && len(cfg.Plan.Servers) > 0
 	switch {
 	case cfg.Open == nil && cfg.Start == nil || cfg.Admin == nil:
 		return fmt.Errorf("live: Config needs Open or Start, and Admin or Open, to open sessions")
 	case cfg.Clients < 1 || cfg.Clients > clientsMax || cfg.Ops < 1 || cfg.Ops > opsMax:
 		return fmt.Errorf("live: %d clients with %d operations: 1 to %d and 1 to %d are possible",
 			cfg.Clients, cfg.Ops, clientsMax, opsMax)
-	case cfg.Rounds < 0 || cfg.Duration < 0 || cfg.Patience < 0 || cfg.Workers < 0 || cfg.Processes < 0 || cfg.Timeout < 0:
+	case cfg.Rounds < 0 || cfg.Duration < 0 || cfg.Patience < 0 || cfg.Away < 0 || cfg.Workers < 0 || cfg.Processes < 0 || cfg.Timeout < 0:
 		return fmt.Errorf("live: rounds, workers, processes and times must not be negative")
 	case hurting && cfg.Servers == nil:
 		return fmt.Errorf("live: faults of servers are drawn, but Config.Servers is not set")
 	}
-	return checkLiveFaults(cfg.Faults.Clients)
+	return checkFaults(cfg.Faults)
 }
 
 // opsMax is how many operations a user may have.
@@ -159,7 +164,7 @@ func onRoot(
 	defer cancel(nil)
 	r.fail = cancel
 	admin := *session
-	admin.Conn = &patient{Conn: session.Conn, ctx: running, limit: ownPatiences * cfg.Patience}
+	admin.Conn = &patient{Conn: session.Conn, ctx: running, limit: cfg.Away}
 	r.admin = &admin
 	if r.claim, err = claimRoot(admin.Conn, cfg.Root); err != nil {
 		return sim.Result{}, err
@@ -168,9 +173,6 @@ func onRoot(
 	err = errors.Join(err, r.release(ctx, session.Conn, err))
 	return r.finish(ctx), err
 }
-
-// ownPatiences is how many patiences a request of the run's own may take, and so how long servers may be away.
-const ownPatiences = 2
 
 // failure is why a run has ended itself; nil if it has not, or was called off before.
 func failure(ctx, running context.Context) error {
@@ -191,7 +193,7 @@ func (r *liveRun) release(ctx context.Context, conn recipes.Conn, err error) err
 	if errors.Is(err, ErrRootLost) {
 		return nil
 	}
-	all, limit := releaseMax, min(ownPatiences*r.cfg.Patience, releaseMax)
+	all, limit := releaseMax, min(r.cfg.Away, releaseMax)
 	if errors.Is(err, errAway) {
 		all = releaseHurried
 	}
@@ -206,7 +208,7 @@ func (r *liveRun) release(ctx context.Context, conn recipes.Conn, err error) err
 // round's object is the root itself. The configuration needs Open and Root. It returns the error of play, or that of
 // claiming or removing the root.
 func PlayRound(
-	ctx context.Context, w *workload.Workload, plan *sim.Plan, config Config, play func(context.Context, *Round) error,
+	ctx context.Context, w *workload.Workload, plan *world.Plan, config Config, play func(context.Context, *Round) error,
 ) error {
 	cfg := config.withDefaults()
 	if err := cfg.check(); err != nil {
@@ -223,10 +225,10 @@ func PlayRound(
 // newLiveRun returns a run of which nothing has happened yet.
 func newLiveRun(w *workload.Workload, cfg Config) (r *liveRun, err error) {
 	r = &liveRun{workload: w, cfg: cfg, begin: time.Now(), found: map[string]int{}, rounds: map[*Round]bool{}}
-	r.nemesis.since = r.begin
+	r.nemesis.since, r.nemesis.begun = r.begin, make(chan struct{}, 1)
 	r.result = sim.Result{
 		Workload: w.Name(), Recipe: w.Recipe(), Strategy: "random", Seed: cfg.Seed,
-		Verdict: sim.VerdictOK, Struck: map[string]int{}, Waived: w.Waived(),
+		Verdict: sim.VerdictOK, Struck: map[string]int{}, Waived: w.Terms().Waived,
 	}
 	if cfg.Start != nil {
 		r.ownProcess, err = worker.InProcesses(w)
@@ -306,10 +308,10 @@ func (r *liveRun) run(ctx context.Context) error {
 // ownProcessEvery is how often a round's clients have processes of their own, if others have not.
 const ownProcessEvery = 4
 
-// mixed tells whether some rounds' clients have processes of their own, and others' have not.
+// mixed reports whether some rounds' clients have processes of their own, and others' have not.
 func (cfg Config) mixed() bool { return cfg.Workers > 0 && cfg.Processes > 0 }
 
-// ownProcess tells whether the clients of a round have processes of their own.
+// ownProcess reports whether the clients of a round have processes of their own.
 func (cfg Config) ownProcess(n int64) bool {
 	if cfg.mixed() {
 		return n%ownProcessEvery == ownProcessEvery-1
@@ -418,11 +420,9 @@ func closeAll(sessions []*Session) {
 		}
 		all.Wait()
 	}()
-	limit := time.NewTimer(closeMax)
-	defer limit.Stop()
 	select {
 	case <-closed:
-	case <-limit.C:
+	case <-time.After(closeMax):
 	}
 }
 
@@ -466,7 +466,7 @@ func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuc
 }
 
 // granted adds what was granted in a round to that of the others, and returns it.
-func (r *liveRun) granted(h linearizability.History) (of workload.Grants) {
+func (r *liveRun) granted(h linearizability.History) (of worker.Grants) {
 	for _, o := range h {
 		of.Add(o)
 	}
@@ -478,7 +478,7 @@ func (r *liveRun) granted(h linearizability.History) (of workload.Grants) {
 }
 
 // judge judges a round, and removes what is left of one that has ended.
-func (r *liveRun) judge(n int, l *Round, v *workload.View, of workload.Grants) (err error) {
+func (r *liveRun) judge(n int, l *Round, v *workload.View, of worker.Grants) (err error) {
 	j := l.Judge(v)
 	j.Unknown = cmp.Or(j.Unknown, of.Unknown())
 	if len(v.Waiting) == 0 {
@@ -499,7 +499,7 @@ func (r *liveRun) recordHistory(l *Round, h linearizability.History) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := linearizability.WritePart(r.cfg.History, h); err != nil {
+	if err := parts.Write(r.cfg.History, h); err != nil {
 		return fmt.Errorf("live: the history cannot be written: %w", err)
 	}
 	return nil
@@ -508,11 +508,11 @@ func (r *liveRun) recordHistory(l *Round, h linearizability.History) error {
 // draw draws a round from its number: what its clients do, whatever may strike, and what is to strike them.
 func (r *liveRun) draw(n int64) *Round {
 	object := fmt.Sprintf("%s/r%d", r.cfg.Root, n)
-	w, faults := r.workload, r.cfg.Faults.Clients&^ProcessFaults
+	w, faults := r.workload, r.cfg.Faults&ClientFaults
 	if r.cfg.ownProcess(n) {
-		w, faults = r.ownProcess, r.cfg.Faults.Clients
+		w, faults = r.ownProcess, r.cfg.Faults
 	}
-	plan := sim.NewPlan(sim.NewRandomSource(r.cfg.Seed, uint64(n)), r.cfg.Clients, 2, r.cfg.Ops, ClientFaults(), object)
+	plan := world.NewPlan(sim.NewRandomSource(r.cfg.Seed, uint64(n)), r.cfg.Clients, 2, r.cfg.Ops, mayMeet(), object)
 	l := r.newRound(w, plan, object)
 	if r.cfg.Plan != nil {
 		l.faults = r.cfg.Plan.Rounds[int(n)]
@@ -551,7 +551,7 @@ func (r *liveRun) record(n int, v *workload.View, j workload.Judgement) {
 	defer r.mu.Unlock()
 	r.result.Episodes++
 	r.result.Operations += int64(len(v.Ops))
-	r.worked = r.worked || slices.ContainsFunc(v.Ops, func(op *sim.Op) bool { return op.Outcome == sim.OK })
+	r.worked = r.worked || slices.ContainsFunc(v.Ops, func(op *world.Op) bool { return op.Outcome == world.OK })
 	r.result.Refused += int64(j.Refused)
 	r.result.AddNotJudged(j.NotJudged...)
 	if j.Unknown != "" && len(j.Violations) == 0 {

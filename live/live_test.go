@@ -12,15 +12,17 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/zktorture/zktorture/internal/await"
-	"github.com/zktorture/zktorture/internal/ensembletest"
+	"github.com/zktorture/zktorture/fakezk/wire/strike"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
 	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/recipes/zkclient"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/zkclient"
 	"github.com/zktorture/zktorture/zoo"
+	_ "github.com/zktorture/zktorture/zoo/listed"
 )
 
 // opener opens sessions with real servers.
@@ -74,7 +76,7 @@ func TestRealServers(t *testing.T) {
 		cfg := live.Config{
 			Open: open, Root: "/live/" + kind, Seed: 1, Rounds: rounds, Clients: 3, Ops: 4, History: &history,
 			Patience: patience,
-			Faults:   live.FaultSet{Clients: sim.Loss | sim.Watch}, Strikes: &strikes, // but there are no links
+			Faults:   strike.SetOf(strike.Loss, strike.Watch), Strikes: &strikes, // but there are no links
 		}
 		r, err := live.Run(t.Context(), w, cfg)
 		if err != nil {
@@ -102,7 +104,7 @@ func TestRealServers(t *testing.T) {
 	}
 	for _, kind := range []string{"lock", "queue"} {
 		t.Run(kind, func(t *testing.T) {
-			r, h := run(t, kind, workload.Ours, 100, await.Hang)
+			r, h := run(t, kind, workload.Ours, 100, testkit.Hang)
 			if notJudged := map[string][]string{
 				"lock": {"belief", "false-lost", "herd", "idle", "order", "unusable"}, "queue": {"unusable"}}[kind]; !slices.Equal(r.NotJudged,
 				notJudged) {
@@ -151,7 +153,7 @@ func TestRealServers(t *testing.T) {
 	})
 	t.Run("published/WriteLock", func(t *testing.T) {
 		w1w2 := func(f sim.Found) bool { return f.Property == "exclusion" || f.Property == "lost-wakeup" }
-		await.Until(t, "exclusion (W2) or lost-wakeup (W1) is found", func() bool {
+		testkit.Until(t, "exclusion (W2) or lost-wakeup (W1) is found", func() bool {
 			r, h := run(t, "lock", "published/WriteLock", 25, 5*time.Second)
 			if len(h) == 0 {
 				t.Error("there is no history to judge again")

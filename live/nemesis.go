@@ -10,23 +10,24 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // Servers serve all rounds of a run, so their faults strike by the clock, while rounds are under way. A fault is over
 // when all servers have been healthy for a while. Looking for leftovers, draining a queue, and making the znodes of the
 // next round need healthy servers: they wait for the end of a fault, and no fault begins meanwhile.
 
-// nemesis hurts the servers of a run.
+// nemesis injects the faults of a run's servers.
 type nemesis struct {
-	healthy sync.RWMutex // held for reading where servers must be healthy, for writing during a fault
+	healthy sync.RWMutex  // held for reading where servers must be healthy, for writing during a fault
+	begun   chan struct{} // has one when an operation has begun since the last look
 
 	mu      sync.Mutex
 	strikes int       // that have begun
 	since   time.Time // when the last one was over; zero while there is one
 }
 
-// well tells whether servers have been healthy for a time.
+// well reports whether servers have been healthy for a time.
 func (n *nemesis) well(d time.Duration) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -40,16 +41,7 @@ func (n *nemesis) count() int {
 	return n.strikes
 }
 
-// begin notes that servers are being hurt.
-func (n *nemesis) begin() {
-	n.healthy.Lock()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.strikes++
-	n.since = time.Time{}
-}
-
-// end notes that they are well.
+// end notes that servers are well.
 func (n *nemesis) end() {
 	n.mu.Lock()
 	n.since = time.Now()
@@ -73,7 +65,7 @@ func (r *liveRun) runNemesis(ctx, timed context.Context) error {
 	next := r.serverStrikes()
 	for {
 		faults := next()
-		if faults == nil || !reached(timed, r.begin.Add(time.Duration(faults[0].AtMS)*time.Millisecond)) {
+		if faults == nil || !reached(timed, r.begin.Add(time.Duration(faults[0].AtMS)*time.Millisecond)) || !r.beginStrike(timed) {
 			return nil
 		}
 		if err := r.strikeServers(ctx, timed, faults); err != nil {
@@ -93,7 +85,7 @@ func (r *liveRun) serverStrikes() (next func() []ServerFault) {
 			return faults
 		}
 	}
-	if drawn := newFaultDraw(r.cfg.Seed, r.cfg.Faults.Servers, r.cfg.Nodes, r.cfg.Timeout); drawn != nil {
+	if drawn := newFaultDraw(r.cfg.Seed, r.cfg.Faults, r.cfg.Nodes, r.cfg.Timeout); drawn != nil {
 		return drawn.next
 	}
 	return func() []ServerFault { return nil }
@@ -101,19 +93,47 @@ func (r *liveRun) serverStrikes() (next func() []ServerFault) {
 
 // reached waits until a moment; false if ctx ends before.
 func reached(ctx context.Context, moment time.Time) bool {
-	timer := time.NewTimer(time.Until(moment))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(time.Until(moment)):
 		return true
 	case <-ctx.Done():
 		return false
 	}
 }
 
-// strikeServers carries out one strike, heals, and writes down what became of it.
+// beginStrike takes the servers away from those who need them healthy, and notes that they are being hurt, at a moment
+// when an operation is under way: between two rounds a fault would strike nobody, and would hold up the next. False if
+// ctx ends before.
+func (r *liveRun) beginStrike(ctx context.Context) bool {
+	n := &r.nemesis
+	for {
+		n.healthy.Lock()
+		if r.busy() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.strikes++
+			n.since = time.Time{}
+			return true
+		}
+		n.healthy.Unlock()
+		select {
+		case <-n.begun:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// operationBegan lets a strike that waits for one look.
+func (n *nemesis) operationBegan() {
+	select {
+	case n.begun <- struct{}{}:
+	default:
+	}
+}
+
+// strikeServers carries out one strike that has begun, heals, and writes down what became of it.
 func (r *liveRun) strikeServers(ctx, timed context.Context, faults []ServerFault) error {
-	r.nemesis.begin()
 	defer r.nemesis.end()
 	var strikes []*hurt
 	for _, f := range faults {
@@ -171,7 +191,7 @@ func (h *hurt) end() {
 // names are under which the fault counts.
 func (h *hurt) names() (names []string) {
 	for f := range h.under().Each() {
-		names = append(names, f.String())
+		names = append(names, string(f))
 	}
 	return names
 }
@@ -189,7 +209,7 @@ func (r *liveRun) healServers(ctx context.Context) error {
 	return nil
 }
 
-// busy tells whether an operation is under way in some round.
+// busy reports whether an operation is under way in some round.
 func (r *liveRun) busy() bool {
 	r.mu.Lock()
 	rounds := slices.Collect(maps.Keys(r.rounds))
@@ -200,7 +220,7 @@ func (r *liveRun) busy() bool {
 func (l *Round) busy() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.ops, func(op *sim.Op) bool { return op.Return == 0 })
+	return slices.ContainsFunc(l.ops, func(op *world.Op) bool { return op.Return == 0 })
 }
 
 // recordStrike writes down a fault and what became of it, and counts it if it counts.

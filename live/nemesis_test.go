@@ -13,9 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/fakezk/wire/strike"
+	"github.com/zktorture/zktorture/live/ensemble"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -35,7 +36,7 @@ func (f *fragile) say(format string, args ...any) {
 }
 
 func (f *fragile) Strike(_ context.Context, fault ensemble.Fault) (*ensemble.Struck, error) {
-	if fault.Kind == ensemble.Lag {
+	if fault.Kind == strike.Lag {
 		f.say("%v fails", fault)
 		return nil, errors.New("it leads")
 	}
@@ -69,7 +70,7 @@ type answering struct{ recipes.Conn }
 func (answering) Sync(path string) (string, error) { return path, nil }
 
 // planOf plans a fault without a measure.
-func planOf(at int64, kind ensemble.Kind, target ensemble.Target, lasts int64) ServerFault {
+func planOf(at int64, kind strike.Fault, target ensemble.Target, lasts int64) ServerFault {
 	return ServerFault{AtMS: at, Fault: ensemble.Fault{Kind: kind, Target: target}, ForMS: lasts}
 }
 
@@ -78,7 +79,8 @@ func withNemesis(servers *fragile, faults ...ServerFault) (*liveRun, *bytes.Buff
 	r := &liveRun{begin: time.Now(), rounds: map[*Round]bool{}, admin: &Session{Conn: answering{}}}
 	r.cfg = Config{Servers: servers, Plan: &FaultPlan{Servers: faults}, Strikes: strikes, Root: "/r"}
 	r.result.Struck = map[string]int{}
-	r.nemesis.since = r.begin
+	r.nemesis.since, r.nemesis.begun = r.begin, make(chan struct{}, 1)
+	r.playing(&Round{ops: []*world.Op{{Name: "acquire"}}}, true)
 	return r, strikes
 }
 
@@ -88,13 +90,11 @@ func TestServersAreStruck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		servers := &fragile{over: func() {}}
 		r, strikes := withNemesis(servers,
-			planOf(5000, ensemble.Stop, 1, 10), // while the first strike lasts
-			planOf(100, ensemble.Kill, ensemble.Leader, 9000),
-			planOf(100, ensemble.Mute, 2, 20),
-			ServerFault{AtMS: 20000, Fault: ensemble.Fault{Kind: ensemble.Lag, Target: ensemble.Follower, DelayMS: 9}, ForMS: 20},
+			planOf(5000, strike.Stop, 1, 10), // while the first strike lasts
+			planOf(100, strike.Kill, ensemble.Leader, 9000),
+			planOf(100, strike.Mute, 2, 20),
+			ServerFault{AtMS: 20000, Fault: ensemble.Fault{Kind: strike.Lag, Target: ensemble.Follower, DelayMS: 9}, ForMS: 20},
 		)
-		busy := &Round{ops: []*sim.Op{{Name: "acquire"}}}
-		r.playing(busy, true)
 		if err := r.runNemesis(t.Context(), t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -120,11 +120,41 @@ func TestServersAreStruck(t *testing.T) {
 	})
 }
 
+// A fault waits for an operation that it can strike.
+func TestServersOfNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		servers := &fragile{over: func() {}}
+		r, strikes := withNemesis(servers, planOf(100, strike.Kill, ensemble.Leader, 20))
+		clear(r.rounds)
+		r.nemesis.operationBegan() // of a round that has ended
+		go func() {
+			time.Sleep(time.Second)
+			if len(servers.log) > 0 {
+				t.Errorf("struck while no operation was under way: %q", servers.log)
+			}
+			r.playing(&Round{ops: []*world.Op{{Name: "acquire"}}}, true)
+			r.nemesis.operationBegan()
+		}()
+		if err := r.runNemesis(t.Context(), t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(strikes.String(), `"at":1000000000,`) {
+			t.Errorf("not struck when one began: %s", strikes)
+		}
+		clear(r.rounds)
+		timed, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := r.runNemesis(t.Context(), timed); err != nil || r.nemesis.count() != 1 {
+			t.Errorf("%d strikes in a run that ended without an operation, %v", r.nemesis.count(), err)
+		}
+	})
+}
+
 // While servers are hurt nothing starts that needs healthy servers, and no patience ends. (Not in a bubble: waiting for
 // a mutex is not idle there.)
 func TestHealthyServers(t *testing.T) {
 	servers := &fragile{}
-	r, _ := withNemesis(servers, planOf(0, ensemble.Stop, ensemble.Leader, 30), planOf(40, ensemble.Kill, ensemble.Leader, 30))
+	r, _ := withNemesis(servers, planOf(0, strike.Stop, ensemble.Leader, 30), planOf(40, strike.Kill, ensemble.Leader, 30))
 	servers.over = func() {
 		if r.nemesis.well(0) {
 			t.Error("servers that are hurt count as well")
@@ -157,7 +187,7 @@ func TestHealthyServers(t *testing.T) {
 // Servers that do not recover end the run, and what waits for them goes on.
 func TestServersDoNotRecover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := withNemesis(&fragile{over: func() {}, sick: errors.New("server.2 is silent")}, planOf(1, ensemble.Stop, ensemble.Leader, 1))
+		r, _ := withNemesis(&fragile{over: func() {}, sick: errors.New("server.2 is silent")}, planOf(1, strike.Stop, ensemble.Leader, 1))
 		err := r.runNemesis(t.Context(), t.Context())
 		if err == nil || !strings.Contains(err.Error(), "have not recovered") || !strings.Contains(err.Error(), "server.2 is silent") {
 			t.Error(err)

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 
+	"github.com/zktorture/zktorture/live/outcome"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -11,8 +12,8 @@ import (
 // left.
 //
 // Invariant: the log is copied after the tree was read, so that it has whatever made it as it is.
-func (l *Round) observe(ctx context.Context, v *workload.View) *workload.Requests {
-	if ctx.Err() != nil || !l.log.Needed(v) {
+func (l *Round) observe(ctx context.Context, v *workload.View) *outcome.Requests {
+	if ctx.Err() != nil || !l.log.Needed(v.Ops) {
 		return nil
 	}
 	tree, err := survey(l.run.admin.Conn, l.object)

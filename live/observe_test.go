@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zktorture/zktorture/internal/await"
-	"github.com/zktorture/zktorture/internal/ensembletest"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -107,7 +107,7 @@ func (c *watched) next() error {
 	return nil
 }
 
-// steal tells whether a reply is to be stolen. A reply is the request's number, the zxid, and the
+// steal reports whether a reply is to be stolen. A reply is the request's number, the zxid, and the
 // error, 0 for none.
 func (c *watched) steal(body []byte) bool {
 	c.thief.mu.Lock()
@@ -143,7 +143,7 @@ func TestLostRepliesAreSettled(t *testing.T) {
 			}
 			patience := 5 * time.Second
 			if recipe == workload.Ours {
-				patience = await.Hang
+				patience = testkit.Hang
 			}
 			var file bytes.Buffer
 			r, err := live.Run(t.Context(), w, live.Config{

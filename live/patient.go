@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -19,9 +20,17 @@ import (
 // A request that was given up may still be carried out, until the connection is closed.
 type patient struct {
 	recipes.Conn
-	ctx   context.Context
-	limit time.Duration // of a request
+	ctx     context.Context
+	limit   time.Duration // of a request, at least
+	longest atomic.Int64  // that one has taken to be answered, as a time.Duration
 }
+
+// A busy machine is not taken for servers that are away: a request may take this many times as long as
+// the longest before it, up to a bound, as that may have waited for servers that came back.
+const (
+	timesAnswered = 100
+	answeredMax   = 2 * time.Minute
+)
 
 // errAway is why a request was given up.
 var errAway = errors.New("the servers have not answered")
@@ -31,14 +40,15 @@ const askEvery = 20 * time.Millisecond
 
 // ask makes a request until it is answered.
 func ask[T any](p *patient, send func() (T, error)) (answer T, err error) {
-	ctx, cancel := context.WithTimeoutCause(p.ctx, p.limit, fmt.Errorf("live: %w for %v", errAway, p.limit))
+	limit := max(p.limit, min(timesAnswered*time.Duration(p.longest.Load()), answeredMax))
+	ctx, cancel := context.WithTimeoutCause(p.ctx, limit, fmt.Errorf("live: %w for %v", errAway, limit))
 	defer cancel()
 	type reply struct {
 		answer T
 		err    error
 	}
 	for {
-		replies := make(chan reply, 1)
+		begun, replies := time.Now(), make(chan reply, 1)
 		go func() {
 			answer, err := send()
 			replies <- reply{answer, err}
@@ -46,6 +56,7 @@ func ask[T any](p *patient, send func() (T, error)) (answer T, err error) {
 		select {
 		case r := <-replies:
 			if !workload.Disconnected(r.err) {
+				p.longest.Store(max(p.longest.Load(), int64(time.Since(begun))))
 				return r.answer, r.err
 			}
 		case <-ctx.Done():

@@ -15,7 +15,7 @@ import (
 // configuration or with this Plan. The error is for a configuration with which nothing can be run.
 func DrawPlan(w *workload.Workload, config Config) (*FaultPlan, error) {
 	cfg := config.withDefaults()
-	if err := checkLiveFaults(cfg.Faults.Clients); err != nil {
+	if err := checkFaults(cfg.Faults); err != nil {
 		return nil, err
 	}
 	r, err := newLiveRun(w, cfg)

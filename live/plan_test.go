@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -24,17 +24,17 @@ func TestDrawPlan(t *testing.T) {
 	}
 	cfg := Config{Open: unopened, Start: unopened, Seed: 3, Rounds: 200, Duration: time.Minute, Clients: 3, Ops: 3,
 		Nodes:  3,
-		Faults: FaultSet{Clients: ClientFaults() | ProcessFaults, Servers: AllServerFaults}}
+		Faults: ClientFaults | ProcessFaults | ServerFaults}
 	plan, err := DrawPlan(w, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if set := plan.Faults(); set != cfg.Faults {
-		t.Errorf("these are drawn: %v, %v", set.Clients, set.Servers)
+		t.Errorf("these are drawn: %v, want %v", set, cfg.Faults)
 	}
 	for n, faults := range plan.Rounds {
 		for _, f := range faults {
-			if process := (sim.Pause | sim.Crash).Has(liveVariants[f.variant()].fault); f.Round != n ||
+			if process := ProcessFaults.Has(f.Fault); f.Round != n ||
 				n >= cfg.Rounds || process && n%4 != 3 {
 				t.Errorf("round %d: %v", n, f)
 			}
@@ -54,12 +54,12 @@ func TestDrawPlan(t *testing.T) {
 		t.Error(diff, err)
 	}
 	cfg.Start = nil
-	if plan, err = DrawPlan(w, cfg); err != nil || plan.Faults().Clients != ClientFaults() {
-		t.Errorf("without processes: %v, %v", plan.Faults().Clients, err)
+	if plan, err = DrawPlan(w, cfg); err != nil || plan.Faults() != ClientFaults|ServerFaults {
+		t.Errorf("without processes: %v, %v", plan.Faults(), err)
 	}
-	cfg.Faults.Clients = sim.Wrap
+	cfg.Faults = strike.SetOf(strike.Hold)
 	if _, err := DrawPlan(w, cfg); err == nil {
-		t.Error("numbers wrap on real servers")
+		t.Error("torture proxy's faults strike there")
 	}
 }
 

@@ -3,9 +3,9 @@ package live
 import (
 	"time"
 
+	"github.com/zktorture/zktorture/fakezk/wire/strike"
+	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
-	"github.com/zktorture/zktorture/worker"
 )
 
 // Process is a client's process, which faults strike.
@@ -39,7 +39,7 @@ func (l *Round) strikeProcess(f Fault) {
 	if f.Variant == "later" {
 		l.wait(workTime / 2)
 	}
-	if f.Fault == sim.Crash.String() {
+	if f.Fault == strike.Crash {
 		process.Kill() // nothing to do if it has died already
 		return
 	}
@@ -58,10 +58,8 @@ func (l *Round) strikeProcess(f Fault) {
 
 // wait sleeps, at most until the round is healed.
 func (l *Round) wait(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-l.healed:
 	}
 }

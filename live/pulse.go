@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/worker"
+	"github.com/zktorture/zktorture/live/worker"
 )
 
 // Whoever waits for ever is accused of it, and a slow machine must not be. So a run takes a pulse: again and again it
@@ -178,7 +178,7 @@ func (w *wait) look() outlook {
 	return unsettled
 }
 
-// heldBack tells whether a process that waits may have been kept from the processors for longer than it may be: it
+// heldBack reports whether a process that waits may have been kept from the processors for longer than it may be: it
 // must have been free to go on for most of the patience.
 func (w *wait) heldBack(now time.Time) bool {
 	if now.Sub(w.began) < w.least/4 {
@@ -219,7 +219,7 @@ func lostBy(sessions []*Session) (lost int) {
 	return lost
 }
 
-// connected tells whether the session's client has a session and a server, as far as it knows. A client without a
+// connected reports whether the session's client has a session and a server, as far as it knows. A client without a
 // process has none.
 func (s *Session) connected() bool {
 	if r, remote := worker.RemoteOf(s.Conn); remote {

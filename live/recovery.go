@@ -6,7 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/fakezk/wire/strike"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -41,11 +42,11 @@ func (l *Round) begun(f Fault) {
 		}
 	}
 	switch f.Fault {
-	case "cancel":
+	case strike.Cancel:
 		l.giveUp(running)
-	case "reap":
+	case strike.Reap:
 		l.lasting.Go(l.Reap)
-	case "pause", "crash":
+	case strike.Pause, strike.Crash:
 		l.lasting.Go(func() { l.strikeProcess(f) })
 	}
 }
@@ -68,7 +69,7 @@ func (l *Round) heal() {
 }
 
 // running are the operations of a client that are under way.
-func (l *Round) running(client int) (ops []*sim.Op) {
+func (l *Round) running(client int) (ops []*world.Op) {
 	for _, op := range l.ops {
 		if op.Client == client && op.Return == 0 {
 			ops = append(ops, op)
@@ -81,7 +82,7 @@ func (l *Round) running(client int) (ops []*sim.Op) {
 func (l *Round) Cancel(client, user int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.giveUp(slices.DeleteFunc(l.running(client), func(op *sim.Op) bool { return op.User != user }))
+	l.giveUp(slices.DeleteFunc(l.running(client), func(op *world.Op) bool { return op.User != user }))
 }
 
 // Crash notes that a client's process has died: its operations under way have unknown outcomes, and its session stays
@@ -91,13 +92,13 @@ func (l *Round) Crash(client int) {
 	defer l.mu.Unlock()
 	l.crashes[client] = append(l.crashes[client], l.run.stamp())
 	for _, op := range l.running(client) {
-		op.Outcome = sim.Unknown
+		op.Outcome = world.Unknown
 		l.cancels[op]()
 	}
 }
 
 // giveUp ends the context of the first operation whose caller may give up.
-func (l *Round) giveUp(running []*sim.Op) {
+func (l *Round) giveUp(running []*world.Op) {
 	for _, op := range running {
 		if l.cancelable[op] && !op.Cancelled {
 			op.Cancelled = true
@@ -179,10 +180,10 @@ func reach(ctx context.Context, s *Session, path string) error {
 // reachEvery is how often a client that has lost its servers tries to reach them.
 const reachEvery = 10 * time.Millisecond
 
-// servers tells whether servers have been hurt during the round.
+// servers reports whether servers have been hurt during the round.
 func (l *Round) servers() bool { return l.run.nemesis.count() > l.serverStrikes }
 
-// struck tells whether any fault has struck.
+// struck reports whether any fault has struck.
 func (l *Round) struck() bool {
 	return l.servers() || slices.ContainsFunc(l.strikes, func(s *Strike) bool { return s.At > 0 })
 }
@@ -200,7 +201,7 @@ func (l *Round) struckSoFar() (all []Strike) {
 // recordStrikes writes down what was to happen and what did.
 func (r *liveRun) recordStrikes(strikes []Strike) error {
 	for _, s := range strikes {
-		if err := r.recordStrike(s, s.Struck, s.Fault.Fault); err != nil {
+		if err := r.recordStrike(s, s.Struck, string(s.Fault.Fault)); err != nil {
 			return err
 		}
 	}

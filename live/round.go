@@ -12,8 +12,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zktorture/zktorture/live/outcome"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -28,15 +30,15 @@ type Round struct {
 	sessions      []*Session // of the clients
 	former        []*Session // of processes that have crashed, and were followed by others
 	episode       workload.Episode
-	log           *workload.RequestLog // of its users' requests; nil if there is no use for it
+	log           *outcome.Log // of its users' requests; nil if there is no use for it
 	began         time.Time
-	slow          bool       // too slow to tell a long wait from an endless one
-	seen          int        // events, at the last look
-	frozen        []*sim.Op  // copies from the moment when an endless wait was found; nil if none was
-	object        string     // the round's own znode
-	path          string     // what the recipes are given, below it
-	faults        []Fault    // that are to strike its clients
-	remains       []liveNode // the tree when an endless wait was found
+	slow          bool        // too slow to tell a long wait from an endless one
+	seen          int         // events, at the last look
+	frozen        []*world.Op // copies from the moment when an endless wait was found; nil if none was
+	object        string      // the round's own znode
+	path          string      // what the recipes are given, below it
+	faults        []Fault     // that are to strike its clients
+	remains       []liveNode  // the tree when an endless wait was found
 	broken        int
 	lasting       sync.WaitGroup // what faults do meanwhile
 	healed        chan struct{}  // closed when all faults have ended
@@ -45,10 +47,10 @@ type Round struct {
 	serverStrikes int       // that had struck servers before
 
 	mu         sync.Mutex
-	ops        []*sim.Op
+	ops        []*world.Op
 	held       []held
-	cancels    map[*sim.Op]context.CancelFunc
-	cancelable map[*sim.Op]bool
+	cancels    map[*world.Op]context.CancelFunc
+	cancelable map[*world.Op]bool
 	crashes    map[int][]int64 // by client: when its processes have crashed, one after the other
 	strikes    []*Strike
 	asleep     map[int]chan struct{} // by client that is paused: closed when it goes on
@@ -59,12 +61,15 @@ type Round struct {
 }
 
 // newRound returns a round of which nothing has happened yet.
-func (r *liveRun) newRound(w *workload.Workload, plan *sim.Plan, object string) *Round {
-	e, log := w.Episode(plan, object+"/"+w.Name()), (*workload.RequestLog)(nil)
-	if w.Door() == sim.InProcess { // code that takes a *zk.Conn passes the log by
-		e, log = workload.LogRequests(e)
+func (r *liveRun) newRound(w *workload.Workload, plan *world.Plan, object string) *Round {
+	l := &Round{run: r, object: object, path: object + "/" + w.Name()}
+	l.episode = w.Episode(plan, l.path)
+	if w.Visible() {
+		if l.log = outcome.NewLog(w.Name(), l.path); l.log != nil {
+			l.episode = l.log.Around(l.episode)
+		}
 	}
-	return &Round{run: r, episode: e, log: log, object: object, path: object + "/" + w.Name()}
+	return l
 }
 
 // Prepare makes the round's znodes. What its clients knew before does not count.
@@ -72,11 +77,13 @@ func (l *Round) Prepare() error {
 	if err := l.make(); err != nil {
 		return fmt.Errorf("live: %s cannot be made: %w", l.object, err)
 	}
-	l.cancels, l.cancelable = map[*sim.Op]context.CancelFunc{}, map[*sim.Op]bool{}
+	l.cancels, l.cancelable = map[*world.Op]context.CancelFunc{}, map[*world.Op]bool{}
 	l.alone, l.idle, l.healed = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	l.asleep, l.serverStrikes, l.crashes = map[int]chan struct{}{}, l.run.nemesis.count(), map[int][]int64{}
 	l.broken = lostBy(l.sessions)
-	l.active = workload.Slot(l.Users(), len(l.Users()), 0)
+	for _, users := range l.Users() {
+		l.active += users
+	}
 	l.began = time.Now()
 	return nil
 }
@@ -162,7 +169,7 @@ func (l *Round) Finish() (judgeable bool) {
 	return !l.slow
 }
 
-// lasts tells whether the round's faults have not ended yet.
+// lasts reports whether the round's faults have not ended yet.
 func (l *Round) lasts() bool {
 	select {
 	case <-l.healed:
@@ -172,7 +179,7 @@ func (l *Round) lasts() bool {
 	}
 }
 
-// stuck tells whether an operation waits that should not, and records the state before the wait is ended. Waits that
+// stuck reports whether an operation waits that should not, and records the state before the wait is ended. Waits that
 // are in order it ends first. It returns false if anything has happened since the last look.
 func (l *Round) stuck() bool {
 	l.mu.Lock()
@@ -184,7 +191,7 @@ func (l *Round) stuck() bool {
 	return true
 }
 
-func snapshots(ops []*sim.Op) (all []*sim.Op) {
+func snapshots(ops []*world.Op) (all []*world.Op) {
 	for _, op := range ops {
 		snapshot := *op
 		all = append(all, &snapshot)
@@ -218,7 +225,7 @@ func (l *Round) patience() outlook {
 
 func (l *Round) newWait() *wait { return l.run.newWait(l.waiters(), l.run.cfg.Patience) }
 
-// stirred tells whether anything has happened since the last look.
+// stirred reports whether anything has happened since the last look.
 func (l *Round) stirred() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -252,17 +259,17 @@ func (l *Round) events() (n int) {
 	return n
 }
 
-func (l *Round) waiting() []*sim.Op {
-	var ops []*sim.Op
+func (l *Round) waiting() []*world.Op {
+	var ops []*world.Op
 	for _, op := range l.ops {
-		if op.Return == 0 && op.Outcome == sim.Running {
+		if op.Return == 0 && op.Outcome == world.Running {
 			ops = append(ops, op)
 		}
 	}
 	return ops
 }
 
-// onlyWaitInOrder tells whether every unfinished operation waits, and is allowed to.
+// onlyWaitInOrder reports whether every unfinished operation waits, and is allowed to.
 func (l *Round) onlyWaitInOrder() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -309,8 +316,8 @@ func (l *Round) Left() {
 
 // View is what the clients have seen of a round that is over, and what is known of its world.
 func (l *Round) View(ctx context.Context) *workload.View {
-	v, world := l.view()
-	world.seen = l.observe(ctx, v)
+	v, known := l.view()
+	known.seen = l.observe(ctx, v)
 	return v
 }
 
@@ -318,17 +325,17 @@ func (l *Round) view() (*workload.View, *liveWorld) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	faulty := l.hit() || !l.brisk()
-	world := &liveWorld{faulty: faulty, roundEnds: l.ends(), crashes: l.crashes, remains: l.remains}
-	v := &workload.View{World: world, Left: workload.Leftovers{Path: l.path}}
+	known := &liveWorld{faulty: faulty, roundEnds: l.ends(), crashes: l.crashes, remains: l.remains}
+	v := &workload.View{World: known, Left: workload.Leftovers{Path: l.path}}
 	if v.Ops = l.frozen; v.Ops == nil {
 		v.Ops = snapshots(l.ops)
 	}
 	for _, op := range v.Ops {
-		if op.Return == 0 && op.Outcome == sim.Running && !op.Cancelled {
+		if op.Return == 0 && op.Outcome == world.Running && !op.Cancelled {
 			v.Waiting = append(v.Waiting, op)
 		}
 	}
-	return v, world
+	return v, known
 }
 
 // roundEnds are the ends of a round's sessions, as their links have seen them.
@@ -371,10 +378,10 @@ func (e roundEnds) SessionGone(session int64) (since int64, known bool) {
 	return 0, false
 }
 
-// hit tells whether a fault struck, or a connection broke.
+// hit reports whether a fault struck, or a connection broke.
 func (l *Round) hit() bool { return lostBy(l.sessions) > l.broken || l.struck() }
 
-// brisk tells whether the machine and the servers were always quick enough for requests not to time out.
+// brisk reports whether the machine and the servers were always quick enough for requests not to time out.
 func (l *Round) brisk() bool {
 	h := l.run.pulse.since(l.began, time.Now())
 	return h.steady && h.longest < l.run.cfg.Timeout/4
@@ -410,7 +417,7 @@ func (l *Round) leftovers(v *workload.View) (found []sim.Violation, unknown stri
 	w := l.run.newWait(l.living(), max(tidyMax, l.run.cfg.Patience/2))
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	for len(found) > 0 && slices.ContainsFunc(l.ops, func(op *sim.Op) bool { return op.Cancelled }) {
+	for len(found) > 0 && slices.ContainsFunc(l.ops, func(op *world.Op) bool { return op.Cancelled }) {
 		switch w.look() {
 		case forever:
 			return found, ""
@@ -457,7 +464,7 @@ func (l *Round) living() []*Session {
 // never had children, as the simulated world does. Clients whose sessions ended cannot tidy up: then the latter are
 // not judged.
 func (l *Round) leftover(v *workload.View) []sim.Violation {
-	tree := map[string]workload.Znode{}
+	tree := map[string]outcome.Znode{}
 	admin := l.run.admin.Conn
 	if _, err := admin.Sync(l.object); err != nil {
 		return nil
@@ -474,19 +481,19 @@ func (l *Round) leftover(v *workload.View) []sim.Violation {
 	for _, path := range slices.Sorted(maps.Keys(tree)) {
 		stat := tree[path].Stat
 		switch owner := stat.EphemeralOwner; {
-		case path == l.run.claim.sign() || path == l.run.claim.inUse() || v.Left.Errand(path):
+		case path == l.run.claim.sign() || path == l.run.claim.inUse() || v.Left.Interlude(path):
 		case owner != 0 && (!l.alive(owner) || v.Left.Notes && notes[owner] < l.notesOf(v, owner)):
 			notes[owner]++
 		case owner != 0 && !removed(path): // it says that its client lives
 		case owner != 0:
 			return []sim.Violation{sim.Violation{Property: "orphan"}.Saying(
 				"%s of session %v, which is alive, is left after everybody has finished",
-				sim.Path(path), sim.SessionID(owner))}
+				world.Path(path), world.SessionID(owner))}
 		case !l.hit() && !v.Left.Values && l.oneTime(path):
 			dir := path[:strings.LastIndexByte(path, '/')]
 			if own[dir]++; own[dir] > callers {
 				return []sim.Violation{sim.Violation{Property: "leak"}.Saying(
-					"%s is left after everybody has finished, with %d others", sim.Path(path), callers)}
+					"%s is left after everybody has finished, with %d others", world.Path(path), callers)}
 			}
 		}
 	}
@@ -495,7 +502,7 @@ func (l *Round) leftover(v *workload.View) []sim.Violation {
 
 // callersOf counts the users that have called each operation. If they have left more znodes of one call's own in one
 // directory, some calls of one operation by one user have left several.
-func callersOf(ops []*sim.Op) int {
+func callersOf(ops []*world.Op) int {
 	type caller struct {
 		client, user int
 		name         string
@@ -510,10 +517,10 @@ func callersOf(ops []*sim.Op) int {
 // notesOf is how many notes a session's client may keep.
 func (l *Round) notesOf(v *workload.View, session int64) int {
 	client := slices.IndexFunc(l.sessions, func(s *Session) bool { return s.Conn.SessionID() == session })
-	return max(workload.NotesOf(v.Ops, client), 1)
+	return max(v.Left.NotesOf(v.Ops, client), 1)
 }
 
-// oneTime tells whether a name is used once, by one operation or session: it ends in a sequence number, or contains a
+// oneTime reports whether a name is used once, by one operation or session: it ends in a sequence number, or contains a
 // session's or a random identity.
 func (l *Round) oneTime(path string) bool {
 	name := path[strings.LastIndexByte(path, '/')+1:]
@@ -526,7 +533,7 @@ func (l *Round) oneTime(path string) bool {
 // oneTimeName matches sequence numbers, and 128 bits as recipes and libraries print them.
 var oneTimeName = regexp.MustCompile(`(\d{10}|-\d{9,10})$|[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// alive tells whether a session is a client's present one.
+// alive reports whether a session is a client's present one.
 func (l *Round) alive(session int64) bool {
 	return slices.ContainsFunc(l.sessions, func(s *Session) bool { return s.Conn.SessionID() == session })
 }

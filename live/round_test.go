@@ -9,7 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -49,7 +49,7 @@ func numberedSession(id int64) *Session {
 // its own.
 func TestCrash(t *testing.T) {
 	l := &Round{run: &liveRun{begin: time.Now()}, ctx: t.Context(), episode: soloEpisode{}}
-	l.cancels, l.cancelable, l.crashes = map[*sim.Op]context.CancelFunc{}, map[*sim.Op]bool{}, map[int][]int64{}
+	l.cancels, l.cancelable, l.crashes = map[*world.Op]context.CancelFunc{}, map[*world.Op]bool{}, map[int][]int64{}
 	l.SetSession(0, numberedSession(7))
 	u := l.User(0, 0)
 	ctx, op := u.Begin("acquire", "", false)
@@ -57,11 +57,11 @@ func TestCrash(t *testing.T) {
 	over, went := make(chan struct{}), false
 	go func() {
 		defer close(over)
-		u.End(op, sim.OK, "", nil)
+		u.End(op, world.OK, "", nil)
 		went = true
 	}()
 	<-over
-	if went || ctx.Err() == nil || op.Outcome != sim.Unknown || op.Return != 0 {
+	if went || ctx.Err() == nil || op.Outcome != world.Unknown || op.Return != 0 {
 		t.Errorf("the user of a dead process goes on: %v, %v, %+v", went, ctx.Err(), op)
 	}
 	l.SetSession(0, numberedSession(8))
@@ -79,14 +79,14 @@ func TestCrash(t *testing.T) {
 // impatient has one user, who must not wait for ever.
 type impatient struct{ soloEpisode }
 
-func (impatient) MayWaitForever(_, _ []*sim.Op) []*sim.Op { return nil }
+func (impatient) MayWaitForever(_, _ []*world.Op) []*world.Op { return nil }
 
 // A user whose client has no connection cannot be said to wait for ever: its round is not judged.
 func TestFinishWithoutConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Round{run: &liveRun{cfg: Config{Patience: time.Second}}, ctx: t.Context(), episode: impatient{}, active: 1}
 		l.run.nemesis.since = time.Now()
-		l.cancels, l.cancelable = map[*sim.Op]context.CancelFunc{}, map[*sim.Op]bool{}
+		l.cancels, l.cancelable = map[*world.Op]context.CancelFunc{}, map[*world.Op]bool{}
 		l.SetSession(0, numberedSession(7))
 		ctx, _ := l.User(0, 0).Begin("acquire", "", false)
 		if l.Finish() || ctx.Err() == nil {

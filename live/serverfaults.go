@@ -4,89 +4,20 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
-	"math/bits"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/fakezk/wire/strike"
+	"github.com/zktorture/zktorture/live/ensemble"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
-
-// ServerFaults is a set of faults of servers.
-type ServerFaults uint8
-
-// The faults of servers, and AtLeader, which aims half of them at the leader. Without it they strike whoever
-// they meet.
-const (
-	KillServer      ServerFaults = 1 << iota // SIGKILL of a member, and its restart
-	StopServer                               // SIGSTOP of a member: it hangs
-	PartitionServer                          // links between members are lost: both ways, one way or in part
-	LagServer                                // a member hears late of everything
-	AtLeader
-
-	NoServerFaults  ServerFaults = 0
-	AllServerFaults              = AtLeader<<1 - 1
-)
-
-// serverFaults is the table of the faults of servers, in the order of their bits: the name under which each is
-// allowed and counted, what it does, and in which ways it strikes. AtLeader has no way of its own.
-var serverFaults = []struct {
-	name, help string
-	ways       []ensemble.Fault
-}{
-	{"kill", "a server is killed, and started again", []ensemble.Fault{{Kind: ensemble.Kill}}},
-	{"stop", "a server hangs", []ensemble.Fault{{Kind: ensemble.Stop}}},
-	{"partition", "servers lose each other: both ways, one way, or a part of what they say",
-		[]ensemble.Fault{{Kind: ensemble.Partition}, {Kind: ensemble.Mute}, {Kind: ensemble.Deaf}, {Kind: ensemble.Lossy, Percent: 30}}},
-	{"lag", "a server gets all transactions late, so its clients read old data",
-		[]ensemble.Fault{{Kind: ensemble.Lag, DelayMS: 50}, {Kind: ensemble.Lag, DelayMS: 200}, {Kind: ensemble.Lag, DelayMS: 500}}},
-	{"leader", "any of these is aimed at the leader", nil},
-}
-
-// Has tells whether f is in the set.
-func (s ServerFaults) Has(f ServerFaults) bool { return s&f != 0 }
-
-// Each yields the single faults of the set, in the order of their bits.
-func (s ServerFaults) Each() iter.Seq[ServerFaults] {
-	return func(yield func(ServerFaults) bool) {
-		for rest := s; rest != 0; rest &= rest - 1 {
-			if !yield(rest & -rest) {
-				return
-			}
-		}
-	}
-}
-
-// String lists the names, as --faults takes them.
-func (s ServerFaults) String() string {
-	var names []string
-	for f := range s.Each() {
-		names = append(names, serverFaults[f.index()].name)
-	}
-	return strings.Join(names, ",")
-}
-
-// Help says in a line what a single fault does.
-func (s ServerFaults) Help() string { return serverFaults[s.index()].help }
-
-// index is the place of a single fault in the table.
-func (s ServerFaults) index() int { return bits.TrailingZeros8(uint8(s)) }
-
-// parseServerFault returns the fault of a name, or none.
-func parseServerFault(name string) ServerFaults {
-	for f := range AllServerFaults.Each() {
-		if f.String() == name {
-			return f
-		}
-	}
-	return NoServerFaults
-}
 
 // ServerFault is something that is to happen to one server, at a moment of the run.
 type ServerFault struct {
-	AtMS int64 `json:"at_ms"` // since the run began, in milliseconds; or as soon as those before it are healed
+	// AtMS is when, in milliseconds since the run began: or as soon after as earlier ones are healed, and an operation is
+	// under way.
+	AtMS int64 `json:"at_ms"`
 	ensemble.Fault
 	ForMS int64 `json:"for_ms"` // how long it lasts, in milliseconds
 }
@@ -99,14 +30,10 @@ func (f ServerFault) String() string {
 }
 
 // under are the faults under which this one is allowed and counted.
-func (f ServerFault) under() (set ServerFaults) {
-	for one := range AllServerFaults.Each() {
-		if slices.ContainsFunc(serverFaults[one.index()].ways, func(way ensemble.Fault) bool { return way.Kind == f.Kind }) {
-			set |= one
-		}
-	}
+func (f ServerFault) under() strike.Set {
+	set := asListed(f.Kind)
 	if f.Target == ensemble.Leader {
-		set |= AtLeader
+		set |= strike.SetOf(strike.Leader)
 	}
 	return set
 }
@@ -133,12 +60,12 @@ type Servers interface {
 
 // Bounds of what is drawn for servers, and of a plan of it.
 const (
-	atOnceMax     = 2                // servers hurt at a time
-	membersMax    = 9                // the servers of an ensemble that a plan may name
-	serverLastMax = time.Minute      // how long a fault of a plan may last
-	serverPlanMax = 24 * time.Hour   // and when it may strike
-	strikeMax     = 2 * time.Second  // how long it takes until there is somebody to strike
-	healMax       = 90 * time.Second // how long servers may take to be well again
+	atOnceMax     = 2               // servers hurt at a time
+	membersMax    = 9               // the servers of an ensemble that a plan may name
+	serverLastMax = time.Minute     // how long a fault of a plan may last
+	serverPlanMax = 24 * time.Hour  // and when it may strike
+	strikeMax     = 2 * time.Second // how long it takes until there is somebody to strike
+	healMax       = 5 * time.Minute // how long servers may take to be well again, as to start
 )
 
 // pausesBetween are how long servers are left alone after a strike has been planned to be over.
@@ -147,25 +74,29 @@ var pausesBetween = []time.Duration{time.Second, 2 * time.Second, 4 * time.Secon
 // faultDraw draws what is to happen to the servers of a run, one strike after the other: one fault, seldom two at
 // the same moment.
 type faultDraw struct {
-	draw    sim.Source
-	allowed [][]ensemble.Fault // the ways of each fault that may strike
+	draw    world.Source
+	allowed [][]strike.Way // of each fault that may strike
 	leader  bool
 	nodes   int
 	session time.Duration
 	from    time.Duration // when the next fault may strike
 }
 
-// newFaultDraw returns nil if nothing is to happen. AtLeader alone aims all of them at the leader.
-func newFaultDraw(seed uint64, allowed ServerFaults, nodes int, session time.Duration) *faultDraw {
-	if allowed == NoServerFaults {
+// newFaultDraw returns nil if nothing is to happen. Leader alone aims all of them at the leader.
+func newFaultDraw(seed uint64, allowed strike.Set, nodes int, session time.Duration) *faultDraw {
+	if allowed &= ServerFaults; allowed == 0 {
 		return nil
 	}
-	b := &faultDraw{draw: sim.NewRandomSource(seed^serverSalt, 0), leader: allowed.Has(AtLeader), nodes: nodes, session: session}
-	if allowed == AtLeader {
-		allowed = AllServerFaults
+	b := &faultDraw{
+		draw: sim.NewRandomSource(seed^serverSalt, 0), leader: allowed.Has(strike.Leader), nodes: nodes, session: session,
 	}
-	for f := range (allowed &^ AtLeader).Each() {
-		b.allowed = append(b.allowed, serverFaults[f.index()].ways)
+	if allowed == strike.SetOf(strike.Leader) {
+		allowed = ServerFaults
+	}
+	for f := range (allowed &^ strike.SetOf(strike.Leader)).Each() {
+		b.allowed = append(b.allowed, slices.DeleteFunc(strike.Ways(strike.OnEnsemble), func(w strike.Way) bool {
+			return w.Fault.Listed() != f
+		}))
 	}
 	return b
 }
@@ -178,7 +109,7 @@ func (b *faultDraw) next() (all []ServerFault) {
 	at := b.from + pausesBetween[b.draw.Choose(len(pausesBetween), "pause")]
 	last := time.Duration(0)
 	for range 1 + b.draw.Choose(2, "another")*b.draw.Choose(atOnceMax, "another") {
-		f := b.way(b.allowed[b.draw.Choose(len(b.allowed), "fault of a server")])
+		f := ensemble.FaultOf(b.way(b.allowed[b.draw.Choose(len(b.allowed), "fault of a server")]))
 		lasts := durations(b.session)[b.draw.Choose(len(durations(b.session)), "for")]
 		f.Target = b.target(f.Kind)
 		all = append(all, ServerFault{AtMS: at.Milliseconds(), Fault: f, ForMS: lasts.Milliseconds()})
@@ -189,7 +120,7 @@ func (b *faultDraw) next() (all []ServerFault) {
 }
 
 // way draws one of the ways of a fault, if it has several.
-func (b *faultDraw) way(ways []ensemble.Fault) ensemble.Fault {
+func (b *faultDraw) way(ways []strike.Way) strike.Way {
 	if len(ways) == 1 {
 		return ways[0]
 	}
@@ -197,9 +128,9 @@ func (b *faultDraw) way(ways []ensemble.Fault) ensemble.Fault {
 }
 
 // target draws which server a fault strikes. Only a follower can lag.
-func (b *faultDraw) target(kind ensemble.Kind) ensemble.Target {
+func (b *faultDraw) target(kind strike.Fault) ensemble.Target {
 	switch {
-	case kind == ensemble.Lag:
+	case kind == strike.Lag:
 		return ensemble.Follower
 	case b.leader && b.draw.Choose(2, "the leader") == 1:
 		return ensemble.Leader

@@ -6,8 +6,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/live/outcome"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/workload"
 )
 
 // surveyMax bounds how many znodes a survey reads.
@@ -15,12 +15,12 @@ const surveyMax = 1000
 
 // survey reads what is below an object, after everything that was carried out before: a transaction
 // that changes nothing is carried out after that, and no read of the session comes before it.
-func survey(conn recipes.Conn, object string) (map[string]workload.Znode, error) {
+func survey(conn recipes.Conn, object string) (map[string]outcome.Znode, error) {
 	session := conn.SessionID()
 	if _, err := conn.Multi(&zk.CheckVersionRequest{Path: object, Version: -1}); err != nil {
 		return nil, fmt.Errorf("live: %s cannot be checked: %w", object, err)
 	}
-	tree := map[string]workload.Znode{}
+	tree := map[string]outcome.Znode{}
 	if err := readBelow(conn, object, tree); err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func survey(conn recipes.Conn, object string) (map[string]workload.Znode, error)
 }
 
 // readBelow reads what is below a znode. What goes meanwhile is gone.
-func readBelow(conn recipes.Conn, parent string, tree map[string]workload.Znode) error {
+func readBelow(conn recipes.Conn, parent string, tree map[string]outcome.Znode) error {
 	names, _, err := conn.Children(parent)
 	if err != nil && err != zk.ErrNoNode {
 		return fmt.Errorf("live: the children of %s cannot be read: %w", parent, err)
@@ -44,7 +44,7 @@ func readBelow(conn recipes.Conn, parent string, tree map[string]workload.Znode)
 	return nil
 }
 
-func readZnode(conn recipes.Conn, p string, tree map[string]workload.Znode) error {
+func readZnode(conn recipes.Conn, p string, tree map[string]outcome.Znode) error {
 	data, stat, err := conn.Get(p)
 	switch {
 	case err == zk.ErrNoNode:
@@ -54,7 +54,7 @@ func readZnode(conn recipes.Conn, p string, tree map[string]workload.Znode) erro
 	case len(tree) >= surveyMax:
 		return fmt.Errorf("live: there are more than %d znodes", surveyMax)
 	}
-	tree[p] = workload.Znode{Data: string(data), Stat: *stat}
+	tree[p] = outcome.Znode{Data: string(data), Stat: *stat}
 	if stat.NumChildren == 0 {
 		return nil
 	}

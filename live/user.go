@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/zktorture/zktorture/internal/confined"
+	"github.com/zktorture/zktorture/live/worker"
+	"github.com/zktorture/zktorture/live/worker/confined"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
-	"github.com/zktorture/zktorture/worker"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // User is a user of a round, with its client's session at [Round.User]. It runs freely; the player of the round may
@@ -31,28 +31,29 @@ func (u *User) Conn() recipes.Conn { return u.session.Conn }
 // SawExpiryBefore is false: the order of events inside a client is unknown, so belief is not judged.
 func (u *User) SawExpiryBefore() bool { return false }
 
-func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
+func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *world.Op) {
 	l := u.round
 	ctx, cancel := context.WithCancel(l.ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	u.endIfCrashed()
-	op := &sim.Op{Name: name, Arg: arg, Client: u.clientN, User: u.indexN, Incarnation: u.incarnation, Call: l.run.stamp()}
+	op := &world.Op{Name: name, Arg: arg, Client: u.clientN, User: u.indexN, Incarnation: u.incarnation, Call: l.run.stamp()}
 	op.Number, op.SessionAt = op.Call, u.session.Conn.SessionID()
 	l.look(op.Call)
 	l.ops = append(l.ops, op)
 	l.cancels[op], l.cancelable[op] = cancel, cancelable
+	l.run.nemesis.operationBegan()
 	return ctx, op
 }
 
-func (u *User) Note(op *sim.Op, about any) {
+func (u *User) Note(op *world.Op, about any) {
 	u.round.mu.Lock()
 	defer u.round.mu.Unlock()
 	op.Data = about
 }
 
 // Lasts has the round look at lost whenever an operation begins or ends: while it is open, the hold surely lasts.
-func (u *User) Lasts(op *sim.Op, lost <-chan struct{}) {
+func (u *User) Lasts(op *world.Op, lost <-chan struct{}) {
 	u.round.mu.Lock()
 	defer u.round.mu.Unlock()
 	u.round.held = append(u.round.held, held{op: op, lost: lost})
@@ -61,7 +62,7 @@ func (u *User) Lasts(op *sim.Op, lost <-chan struct{}) {
 
 func (u *User) Now() int64 { return u.round.run.stamp() }
 
-func (u *User) End(op *sim.Op, outcome sim.Outcome, result string, err error) {
+func (u *User) End(op *world.Op, outcome world.Outcome, result string, err error) {
 	l := u.round
 	now := l.run.stamp()
 	l.mu.Lock()
@@ -76,7 +77,7 @@ func (u *User) End(op *sim.Op, outcome sim.Outcome, result string, err error) {
 
 // held is what a user got by an operation, and by what it is told that it is over.
 type held struct {
-	op   *sim.Op
+	op   *world.Op
 	lost <-chan struct{}
 	open int64 // the last stamp at which it had surely not been told
 }
@@ -156,10 +157,8 @@ func (u torturedUser) Do(what string, f func() string) {
 // Wait lets a fiftieth of the time pass: requests take so much less here than the simulated sessions' timeouts are, and
 // whoever waits for the user must not seem to wait for ever.
 func (u torturedUser) Wait(d time.Duration) {
-	wait := time.NewTimer(d / waitShare)
-	defer wait.Stop()
 	select {
-	case <-wait.C:
+	case <-time.After(d / waitShare):
 	case <-u.round.ctx.Done():
 	}
 	u.round.mu.Lock()

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zktorture/zktorture/live/outcome"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -12,9 +14,9 @@ import (
 type liveWorld struct {
 	faulty bool
 	roundEnds
-	crashes map[int][]int64    // by client: when its processes have crashed
-	remains []liveNode         // the tree when an endless wait was found
-	seen    *workload.Requests // nil if not recorded
+	crashes map[int][]int64   // by client: when its processes have crashed
+	remains []liveNode        // the tree when an endless wait was found
+	seen    *outcome.Requests // nil if not recorded
 }
 
 func (w *liveWorld) Faulty() bool { return w.faulty }
@@ -38,35 +40,35 @@ func (w *liveWorld) FaultFree(int64, int64) (d time.Duration, known bool) { retu
 
 func (w *liveWorld) Beliefs() (known bool) { return false }
 
-func (w *liveWorld) Changes() (all []sim.Change, known bool) { return nil, false }
+func (w *liveWorld) Changes() (all []world.Change, known bool) { return nil, false }
 
-func (w *liveWorld) Herds() (all []sim.Herd, known bool) { return nil, false }
+func (w *liveWorld) Herds() (all []world.Herd, known bool) { return nil, false }
 
-func (w *liveWorld) Requests() (seen *workload.Requests, known bool) { return w.seen, w.seen != nil }
+func (w *liveWorld) Resolved(ops []*world.Op) map[int64]workload.Resolved { return w.seen.Resolve(ops) }
 
-func (w *liveWorld) Explain(op *sim.Op) sim.Sentence {
-	return sim.Say("%s still waits in %s, called at %s", workload.Who(op), op.Name, w.Moment(op.Call))
+func (w *liveWorld) Explain(op *world.Op) world.Sentence {
+	return world.Say("%s still waits in %s, called at %s", workload.Who(op), op.Name, w.Moment(op.Call))
 }
 
-func (w *liveWorld) Blocked(op *sim.Op, noun string) sim.Violation {
-	found := sim.Violation{Property: "progress", Ops: []*sim.Op{op}}
+func (w *liveWorld) Blocked(op *world.Op, noun string) sim.Violation {
+	found := sim.Violation{Property: "progress", Ops: []*world.Op{op}}
 	if len(w.remains) == 0 {
 		return found.Saying("%v; there is no znode in the queue", w.Explain(op))
 	}
 	first := w.remains[0]
-	text := sim.Say("%v; first in the queue is %s of session %v", w.Explain(op), sim.Path(first.path), sim.SessionID(first.owner))
+	text := world.Say("%v; first in the queue is %s of session %v", w.Explain(op), world.Path(first.path), world.SessionID(first.owner))
 	if first.owner == op.SessionAt {
 		found.Property = "lost-wakeup"
-		text = sim.Say("%v, its own, so %s is free and nothing has woken it", text, noun)
+		text = world.Say("%v, its own, so %s is free and nothing has woken it", text, noun)
 	}
 	return found.Saying("%v", text)
 }
 
-func (w *liveWorld) Abandoned([]*sim.Op, string, func(*sim.Op) bool) (path string, maker *sim.Op, known bool) {
+func (w *liveWorld) Abandoned([]*world.Op, string, func(*world.Op) bool) (path string, maker *world.Op, known bool) {
 	return "", nil, false
 }
 
-func (w *liveWorld) Remains(*sim.Op) bool { return len(w.remains) > 0 }
+func (w *liveWorld) Remains(*world.Op) bool { return len(w.remains) > 0 }
 
 // LeftBehind returns nothing: what is left in the tree is looked for when the round is over, see [Round.AddLeftovers].
-func (w *liveWorld) LeftBehind([]*sim.Op, workload.Leftovers) []sim.Violation { return nil }
+func (w *liveWorld) LeftBehind([]*world.Op, workload.Leftovers) []sim.Violation { return nil }

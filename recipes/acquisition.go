@@ -95,6 +95,21 @@ type ticket struct {
 	life    <-chan zk.Event // fires when it is gone only; nil where its data never changes
 }
 
+// own reads a znode that is believed to be the own one, with a watch; errDisplaced if it is gone or belongs to
+// another session.
+func (l *retryConn) own(ctx context.Context, path string) (ticket, error) {
+	data, stat, watch, err := l.getW(ctx, path)
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return ticket{}, errDisplaced
+	case err != nil:
+		return ticket{}, err
+	case stat.EphemeralOwner != l.conn.SessionID():
+		return ticket{}, errDisplaced
+	}
+	return ticket{czxid: stat.Czxid, session: stat.EphemeralOwner, data: data, watch: watch}, nil
+}
+
 var (
 	// errDisplaced: the own znode is gone, or belongs to a session that is.
 	errDisplaced = errors.New("displaced")

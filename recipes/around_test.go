@@ -14,13 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
 // surrounded is a connection to a fake, with a list of what came by, and how it ended.
 func surrounded(t *testing.T, do func(send func() error) error) (conn recipes.Conn, told *[]string) {
 	t.Helper()
-	inner, _, err := fakezk.NewLocal(fakezk.Config{TTL: true}).Connect(10 * time.Second)
+	inner, _, err := goclient.NewLocal(fakezk.Config{TTL: true}).Connect(10 * time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ const (
 //
 // Wait returns the context's error when that ended. Shut and Open then return it too, or, when the change was under
 // way, an [*UnknownOutcomeError]; both may be called again: they do nothing if there is nothing to do. A lost reply
-// is no error: what the znode says afterwards tells whether the barrier was as wanted at a moment during the call.
+// is no error: what the znode says afterwards reports whether the barrier was as wanted at a moment during the call.
 //
 // # Wrong versions that tempt
 //

@@ -7,12 +7,12 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
 func TestBarrier(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c, other := connect(t, servers), connect(t, servers)
 		gate, same := recipes.NewBarrier(c, "/deep/down/gate"), recipes.NewBarrier(other, "/deep/down/gate")
 		must(t, gate.Wait(t.Context())) // open as long as nobody has shut it
@@ -37,7 +37,7 @@ func TestBarrier(t *testing.T) {
 
 // Whatever is lost, an Open opens once: not again after somebody has shut the barrier.
 func TestBarrierOpensOnce(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		gate, other := newSetter(t, servers), recipes.NewBarrier(connect(t, servers), "/gate")
 		b := recipes.NewBarrier(gate, "/gate")
 		must(t, other.Shut(t.Context()))
@@ -54,7 +54,7 @@ type setter struct {
 	lost func()
 }
 
-func newSetter(t *testing.T, servers *fakezk.Local) *setter {
+func newSetter(t *testing.T, servers *goclient.Local) *setter {
 	return &setter{faulty: connect(t, servers)}
 }
 
@@ -68,7 +68,7 @@ func (s *setter) Set(path string, data []byte, version int32) (*zk.Stat, error) 
 }
 
 func TestBarrierUnknownOutcome(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c, letGo := connect(t, servers), make(chan struct{})
 		c.plan("create", hang(letGo))
 		shutting := begin(t, recipes.NewBarrier(c, "/gate").Shut)

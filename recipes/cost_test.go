@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -42,7 +43,7 @@ type cost struct{ woken, requests, acquire int }
 
 // crowd has a lock held and so many wait, and measures one release. The next holder is the one that
 // has returned by then; pause is for those that sleep.
-func crowd(t *testing.T, servers *fakezk.Local, open func(*faulty) *user, waiters int, pause time.Duration) cost {
+func crowd(t *testing.T, servers *goclient.Local, open func(*faulty) *user, waiters int, pause time.Duration) cost {
 	holder := open(connect(t, servers))
 	must(t, holder.lock.Lock(t.Context()))
 	var line []*user
@@ -87,7 +88,7 @@ func TestCostOfOneRelease(t *testing.T) {
 	for _, kind := range kinds {
 		var small, large cost
 		measure := func(waiters int, into *cost) {
-			world(t, func(t *testing.T, servers *fakezk.Local) {
+			world(t, func(t *testing.T, servers *goclient.Local) {
 				pauses := map[string]time.Duration{"retry": 4 * time.Second}
 				*into = crowd(t, servers, kind.open, waiters, pauses[kind.name])
 			})
@@ -127,7 +128,7 @@ func BenchmarkRelease(b *testing.B) {
 // passOn has one hold the lock until all others wait, lets everybody have it for a second and returns
 // how many requests they all made.
 func passOn(b *testing.B, open func(*faulty) *user, waiters int) (requests int) {
-	servers, ctx := fakezk.NewLocal(fakezk.Config{}), context.Background()
+	servers, ctx := goclient.NewLocal(fakezk.Config{}), context.Background()
 	var users []*user
 	done := make(chan error, waiters+1)
 	for range waiters + 1 {

@@ -30,7 +30,7 @@ const valueName = "value"
 // one moment between call and return. An Add that returns another error than an [*UnknownOutcomeError] has added
 // nothing.
 //
-// After a lost reply the claim tells whether the addition was made, whatever others have added since. Only when the
+// After a lost reply the claim reports whether the addition was made, whatever others have added since. Only when the
 // session ended at that moment, and took the claim along, or when the caller leaves during the request, does Add
 // return an [*UnknownOutcomeError]; its Data is the sum, in decimal, that stands if the addition was made. Repeating
 // such an Add may count twice.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -28,7 +28,7 @@ func wantSum(t *testing.T, c *recipes.Counter, delta, want int64) {
 }
 
 func TestCounterRequests(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		conn := connect(t, servers)
 		c := recipes.NewCounter(conn, "/n")
 		wantNumber(t, c, 0)
@@ -63,7 +63,7 @@ func TestCounterLosses(t *testing.T) {
 		{"no server", "multi", []fault{refuse(zk.ErrNoServer)}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			world(t, func(t *testing.T, servers *fakezk.Local) {
+			world(t, func(t *testing.T, servers *goclient.Local) {
 				conn := connect(t, servers)
 				conn.plan(test.op, test.faults...)
 				c := recipes.NewCounter(conn, "/n")
@@ -80,7 +80,7 @@ func TestCounterLosses(t *testing.T) {
 func TestCounterLostReplyAndAnother(t *testing.T) {
 	for name, lost := range map[string]fault{"added": loseReply, "not added": loseRequest} {
 		t.Run(name, func(t *testing.T) {
-			world(t, func(t *testing.T, servers *fakezk.Local) {
+			world(t, func(t *testing.T, servers *goclient.Local) {
 				conn, other := connect(t, servers), recipes.NewCounter(connect(t, servers), "/n")
 				c := recipes.NewCounter(conn, "/n")
 				wantSum(t, other, 10, 10)
@@ -95,7 +95,7 @@ func TestCounterLostReplyAndAnother(t *testing.T) {
 
 // Somebody else is faster between read and write.
 func TestCounterContention(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		conn, other := connect(t, servers), recipes.NewCounter(connect(t, servers), "/n")
 		faster := then(healthy, func() { other.Add(t.Context(), 10) })
 		c := recipes.NewCounter(conn, "/n")
@@ -115,7 +115,7 @@ func TestCounterContention(t *testing.T) {
 func TestCounterUnknownOutcome(t *testing.T) {
 	for name, lost := range map[string]fault{"added": loseReply, "not added": loseRequest} {
 		t.Run(name, func(t *testing.T) {
-			world(t, func(t *testing.T, servers *fakezk.Local) {
+			world(t, func(t *testing.T, servers *goclient.Local) {
 				conn := connect(t, servers)
 				c := recipes.NewCounter(conn, "/n")
 				wantSum(t, c, 1, 1)
@@ -141,7 +141,7 @@ func TestCounterUnknownOutcome(t *testing.T) {
 func TestCounterCancelled(t *testing.T) {
 	for op, unknown := range map[string]bool{"get": false, "multi": true} {
 		t.Run(op, func(t *testing.T) {
-			world(t, func(t *testing.T, servers *fakezk.Local) {
+			world(t, func(t *testing.T, servers *goclient.Local) {
 				conn, letGo := connect(t, servers), make(chan struct{})
 				c := recipes.NewCounter(conn, "/n")
 				wantSum(t, c, 1, 1)
@@ -174,7 +174,7 @@ func TestCounterCancelled(t *testing.T) {
 }
 
 func TestCounterErrors(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		conn := connect(t, servers)
 		c := recipes.NewCounter(conn, "/n")
 		wantSum(t, c, math.MaxInt64, math.MaxInt64)

@@ -301,7 +301,7 @@ func (m *attendance) line(ctx context.Context, last *lookout) (line []member, i 
 	return line, i, m.place.prune(ctx, line[i+1:])
 }
 
-// anyOf tells whether one of the round's members is in line.
+// anyOf reports whether one of the round's members is in line.
 func anyOf(round []string, line []member) bool {
 	return slices.ContainsFunc(line, func(x member) bool { return slices.Contains(round, x.name) })
 }

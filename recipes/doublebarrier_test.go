@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -35,13 +35,13 @@ func (c *call) returns(t *testing.T, want error) {
 	}
 }
 
-func meetingPoint(t *testing.T, servers *fakezk.Local, parties int) (*faulty, *recipes.DoubleBarrier) {
+func meetingPoint(t *testing.T, servers *goclient.Local, parties int) (*faulty, *recipes.DoubleBarrier) {
 	c := connect(t, servers)
 	return c, recipes.NewDoubleBarrier(c, "/b", parties)
 }
 
 // deserted wants no member to be left.
-func deserted(t *testing.T, servers *fakezk.Local) {
+func deserted(t *testing.T, servers *goclient.Local) {
 	t.Helper()
 	synctest.Wait()
 	if names, _, err := connect(t, servers).Children("/b"); err != nil || len(names) > 0 {
@@ -50,7 +50,7 @@ func deserted(t *testing.T, servers *fakezk.Local) {
 }
 
 func TestDoubleBarrierRounds(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		_, a := meetingPoint(t, servers, 2)
 		_, b := meetingPoint(t, servers, 2)
 		_, late := meetingPoint(t, servers, 2)
@@ -75,7 +75,7 @@ func TestDoubleBarrierRounds(t *testing.T) {
 }
 
 func TestDoubleBarrierOfLateComers(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		_, a := meetingPoint(t, servers, 1)
 		must(t, a.Enter(t.Context()))
 		_, b := meetingPoint(t, servers, 1)
@@ -87,7 +87,7 @@ func TestDoubleBarrierOfLateComers(t *testing.T) {
 }
 
 func TestDoubleBarrierRequests(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c, b := meetingPoint(t, servers, 1)
 		must(t, b.Enter(t.Context()))
 		expect(t, c, `create /b/member-A-: node does not exist
@@ -111,7 +111,7 @@ func TestDoubleBarrierLosses(t *testing.T) {
 	for _, op := range []string{"create", "getW", "children", "multi", "sync", "delete"} {
 		for name, lost := range map[string]fault{"request": loseRequest, "reply": loseReply} {
 			t.Run(op+" "+name, func(t *testing.T) {
-				world(t, func(t *testing.T, servers *fakezk.Local) {
+				world(t, func(t *testing.T, servers *goclient.Local) {
 					c, a := meetingPoint(t, servers, 2)
 					_, b := meetingPoint(t, servers, 2)
 					c.plan(op, lost, lost)
@@ -129,7 +129,7 @@ func TestDoubleBarrierLosses(t *testing.T) {
 }
 
 func TestDoubleBarrierGivesUp(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		_, a := meetingPoint(t, servers, 2)
 		_, b := meetingPoint(t, servers, 2)
 		gone := begin(t, a.Enter)
@@ -144,7 +144,7 @@ func TestDoubleBarrierGivesUp(t *testing.T) {
 
 // A member whose request hangs returns when its caller gives up, and counts once when it is back.
 func TestDoubleBarrierHangs(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c, a := meetingPoint(t, servers, 2)
 		letGo := make(chan struct{})
 		c.plan("create", healthy, healthy, hang(letGo))
@@ -163,7 +163,7 @@ func TestDoubleBarrierHangs(t *testing.T) {
 }
 
 func TestDoubleBarrierDeath(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c, a := meetingPoint(t, servers, 2)
 		_, b := meetingPoint(t, servers, 2)
 		first := begin(t, b.Enter)
@@ -181,7 +181,7 @@ func TestDoubleBarrierDeath(t *testing.T) {
 
 // Whoever loses its session in line stands at the end of it again.
 func TestDoubleBarrierExpiryInLine(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c, a := meetingPoint(t, servers, 2)
 		first := begin(t, a.Enter)
 		servers.Expire(c.Conn)
@@ -193,7 +193,7 @@ func TestDoubleBarrierExpiryInLine(t *testing.T) {
 }
 
 func TestDoubleBarrierCancelledLeave(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		_, a := meetingPoint(t, servers, 2)
 		_, b := meetingPoint(t, servers, 2)
 		first := begin(t, b.Enter)
@@ -209,7 +209,7 @@ func TestDoubleBarrierCancelledLeave(t *testing.T) {
 }
 
 func TestDoubleBarrierMistakes(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c, a := meetingPoint(t, servers, 2)
 		if err := a.Leave(t.Context()); err != recipes.ErrNotEntered {
 			t.Errorf("Leave: %v", err)

@@ -86,7 +86,7 @@ func (c *Candidate) Resign(ctx context.Context) error { return c.office.Unlock(c
 // channel returned is closed already.
 func (c *Candidate) Lost() <-chan struct{} { return c.office.Lost() }
 
-// Leads tells whether this candidate leads as far as this client knows.
+// Leads reports whether this candidate leads as far as this client knows.
 func (c *Candidate) Leads() bool { return c.office.Held() }
 
 // Token returns the epoch of the current term, positive and greater than that of every term of this election before

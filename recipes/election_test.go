@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -28,7 +28,7 @@ func start(t *testing.T, call func(context.Context) error) underWay {
 	return u
 }
 
-// returned tells whether the call has returned nil by now.
+// returned reports whether the call has returned nil by now.
 func (u underWay) returned(t *testing.T) bool {
 	t.Helper()
 	synctest.Wait()
@@ -50,7 +50,7 @@ func wantLeader(t *testing.T, c *recipes.Candidate, address string, token int64)
 }
 
 // wantBare wants nothing in a directory.
-func wantBare(t *testing.T, servers *fakezk.Local, dir string) {
+func wantBare(t *testing.T, servers *goclient.Local, dir string) {
 	t.Helper()
 	synctest.Wait()
 	if dump := servers.Dump(dir); dump != dir+" \"\"\n" {
@@ -59,7 +59,7 @@ func wantBare(t *testing.T, servers *fakezk.Local, dir string) {
 }
 
 func TestElectionRequests(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b := connect(t, servers), connect(t, servers)
 		ca, cb := candidate(a, "a"), candidate(b, "b")
 		if _, _, err := ca.Leader(t.Context()); !errors.Is(err, recipes.ErrNoLeader) {
@@ -94,7 +94,7 @@ func TestElectionRequests(t *testing.T) {
 
 // A leader whose session has ended is told so, is no obstacle, and may campaign again.
 func TestElectionExpiry(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b := connect(t, servers), connect(t, servers)
 		ca, cb := candidate(a, "a"), candidate(b, "b")
 		must(t, ca.Campaign(t.Context()))
@@ -123,7 +123,7 @@ func TestElectionExpiry(t *testing.T) {
 // A candidate that gives up is out, and the one behind it does not take its end for its own turn
 // (bugs E1 and E2).
 func TestElectionCancelled(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b := candidate(connect(t, servers), "a"), candidate(connect(t, servers), "b")
 		c := candidate(connect(t, servers), "c")
 		must(t, a.Campaign(t.Context()))
@@ -154,7 +154,7 @@ func TestElectionLosses(t *testing.T) {
 		"create": loseReply, "delete": loseReply, "getW": loseReply, "children": loseRequest,
 	} {
 		t.Run(op, func(t *testing.T) {
-			world(t, func(t *testing.T, servers *fakezk.Local) {
+			world(t, func(t *testing.T, servers *goclient.Local) {
 				conn := connect(t, servers)
 				conn.plan(op, healthy, f) // the first create finds no directory
 				if op != "create" {
@@ -170,7 +170,7 @@ func TestElectionLosses(t *testing.T) {
 }
 
 func TestLead(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		conn := connect(t, servers)
 		c, broke := candidate(conn, "a"), errors.New("broke")
 		err := c.Lead(t.Context(), func(ctx context.Context, token int64) error {
@@ -209,7 +209,7 @@ func TestLead(t *testing.T) {
 
 // The question who leads goes on when the first candidate vanishes between list and read.
 func TestLeaderVanishes(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, conn := candidate(connect(t, servers), "a"), connect(t, servers)
 		b := candidate(connect(t, servers), "b")
 		must(t, a.Campaign(t.Context()))

@@ -54,7 +54,7 @@ func (e *UnknownOutcomeError) Error() string {
 // Is makes errors.Is(e, ErrUnknownOutcome) true.
 func (e *UnknownOutcomeError) Is(target error) bool { return target == ErrUnknownOutcome }
 
-// Unwrap returns the reason, so that errors.Is(e, context.Canceled) tells whether the caller caused it.
+// Unwrap returns the reason, so that errors.Is(e, context.Canceled) reports whether the caller caused it.
 func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
 
 // explain adds to an answer of ZooKeeper what was asked for. Other errors stay as they are.

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
 func ExampleDoubleBarrier() {
-	servers := fakezk.NewLocal(fakezk.Config{})
+	servers := goclient.NewLocal(fakezk.Config{})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 

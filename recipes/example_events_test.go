@@ -7,12 +7,13 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
 // In production the connection is zk.Connect's. Each reader gets every event.
 func ExampleWithEvents() {
-	servers := fakezk.NewLocal(fakezk.Config{})
+	servers := goclient.NewLocal(fakezk.Config{})
 	plain, events, err := servers.Connect(10 * time.Second) // or zk.Connect
 	if err != nil {
 		fmt.Println(err)

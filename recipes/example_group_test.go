@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
 func ExampleGroup() {
-	servers := fakezk.NewLocal(fakezk.Config{})
+	servers := goclient.NewLocal(fakezk.Config{})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	join := func(name string) *recipes.Group {

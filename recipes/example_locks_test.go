@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
 func ExampleReentrantLock() {
-	conn, _, err := fakezk.NewLocal(fakezk.Config{}).Connect(10 * time.Second)
+	conn, _, err := goclient.NewLocal(fakezk.Config{}).Connect(10 * time.Second)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func ExampleReentrantLock() {
 }
 
 func ExampleMultiLock() {
-	conn, _, err := fakezk.NewLocal(fakezk.Config{}).Connect(10 * time.Second)
+	conn, _, err := goclient.NewLocal(fakezk.Config{}).Connect(10 * time.Second)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func ExampleMultiLock() {
 }
 
 func ExampleRWLock() {
-	conn, _, err := fakezk.NewLocal(fakezk.Config{}).Connect(10 * time.Second)
+	conn, _, err := goclient.NewLocal(fakezk.Config{}).Connect(10 * time.Second)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func ExampleRWLock() {
 }
 
 func ExampleSemaphore() {
-	conn, _, err := fakezk.NewLocal(fakezk.Config{}).Connect(10 * time.Second)
+	conn, _, err := goclient.NewLocal(fakezk.Config{}).Connect(10 * time.Second)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func ExampleSemaphore() {
 }
 
 func ExampleSimpleLock() {
-	conn, _, err := fakezk.NewLocal(fakezk.Config{}).Connect(10 * time.Second)
+	conn, _, err := goclient.NewLocal(fakezk.Config{}).Connect(10 * time.Second)
 	if err != nil {
 		log.Fatal(err)
 	}

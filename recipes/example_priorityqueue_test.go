@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
 func ExamplePriorityQueue() {
 	// In production: conn, _, err := zk.Connect(servers, timeout)
-	conn, _, err := fakezk.NewLocal(fakezk.Config{}).Connect(10 * time.Second)
+	conn, _, err := goclient.NewLocal(fakezk.Config{}).Connect(10 * time.Second)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -31,7 +32,7 @@ func (i integers) consume(ctx context.Context) (int32, error) {
 }
 
 func ExampleQueue_producerConsumer() {
-	servers := fakezk.NewLocal(fakezk.Config{})
+	servers := goclient.NewLocal(fakezk.Config{})
 	connect := func() integers {
 		// In production: conn, _, err := zk.Connect(servers, timeout)
 		conn, _, err := servers.Connect(10 * time.Second)

@@ -11,12 +11,12 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 )
 
 // faulty is a connection that writes down what is asked and loses what a test tells it to lose.
 type faulty struct {
-	*fakezk.Conn
+	*goclient.Conn
 
 	mu    sync.Mutex
 	plans map[string][]fault // by operation; the first is for the next request
@@ -63,7 +63,7 @@ func then(f fault, do func()) fault {
 	}
 }
 
-func connect(t *testing.T, servers *fakezk.Local) *faulty {
+func connect(t *testing.T, servers *goclient.Local) *faulty {
 	c, _, err := servers.Connect(10 * time.Second)
 	if err != nil {
 		t.Fatal(err)

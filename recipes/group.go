@@ -94,7 +94,7 @@ func (g *Group) Leave(ctx context.Context) error { return g.seat.unlock(ctx, sha
 // one, the channel returned is closed already.
 func (g *Group) Lost() <-chan struct{} { return g.seat.Lost() }
 
-// Joined tells whether the process is a member as far as this client knows.
+// Joined reports whether the process is a member as far as this client knows.
 func (g *Group) Joined() bool { return g.seat.Held() }
 
 // Members returns the names of the members, sorted; a missing dir is a group without any.

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -22,7 +23,7 @@ func wantMembers(t *testing.T, g *recipes.Group, want ...string) {
 }
 
 func TestGroupRequests(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b := connect(t, servers), connect(t, servers)
 		ga, gb := recipes.NewGroup(a, "/g", "anna"), recipes.NewGroup(b, "/g", "bert")
 		wantMembers(t, ga)
@@ -48,7 +49,7 @@ func TestGroupRequests(t *testing.T) {
 
 // Changed waits, without asking again, until the members are others.
 func TestGroupChanged(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		conn, other := connect(t, servers), recipes.NewGroup(connect(t, servers), "/g", "bert")
 		g := recipes.NewGroup(conn, "/g", "anna")
 		var seen []string
@@ -88,7 +89,7 @@ func TestGroupChanged(t *testing.T) {
 
 // A member that dies is out when its session ends, which it learns later itself.
 func TestGroupExpiry(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		conn := connect(t, servers)
 		g, other := recipes.NewGroup(conn, "/g", "anna"), recipes.NewGroup(connect(t, servers), "/g", "bert")
 		must(t, g.Join(t.Context()))
@@ -133,7 +134,7 @@ func TestGroupLosses(t *testing.T) {
 		{"sync", "sync", []fault{loseReply}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			world(t, func(t *testing.T, servers *fakezk.Local) {
+			world(t, func(t *testing.T, servers *goclient.Local) {
 				conn := connect(t, servers)
 				conn.Create("/g", nil, 0, zk.WorldACL(zk.PermAll))
 				conn.plan(test.op, test.faults...)
@@ -150,7 +151,7 @@ func TestGroupLosses(t *testing.T) {
 
 // A caller that leaves while its create hangs is not in when the create comes through at last.
 func TestGroupCancelledJoin(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		conn, letGo := connect(t, servers), make(chan struct{})
 		conn.Create("/g", nil, 0, zk.WorldACL(zk.PermAll))
 		conn.plan("create", hang(letGo))
@@ -185,7 +186,7 @@ func TestGroupNames(t *testing.T) {
 }
 
 func membersBesideStrangers(t *testing.T, names []string) []string {
-	servers := fakezk.NewLocal(fakezk.Config{})
+	servers := goclient.NewLocal(fakezk.Config{})
 	conn := connect(t, servers)
 	conn.Create("/g", nil, 0, zk.WorldACL(zk.PermAll))
 	for _, stranger := range []string{
@@ -203,7 +204,7 @@ func membersBesideStrangers(t *testing.T, names []string) []string {
 
 // Two znodes of one join, as a deposed leader may bring about, are one member.
 func TestGroupCountsAJoinOnce(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		conn := connect(t, servers)
 		conn.Create("/g", nil, 0, zk.WorldACL(zk.PermAll))
 		for _, name := range []string{

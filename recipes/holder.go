@@ -165,7 +165,7 @@ func (g *holder) session() int64 {
 	return 0
 }
 
-// Held tells whether there is a hold as far as this client knows.
+// Held reports whether there is a hold as far as this client knows.
 func (g *holder) Held() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,13 +10,14 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 )
 
 // A caller may leave in the moment between the answer to its change and the end of the operation. What was made it
 // has to be told of; what was refused not.
 func TestLeavingAfterTheAnswer(t *testing.T) {
 	ctx := t.Context()
-	conn, _, _ := fakezk.NewLocal(fakezk.Config{}).Connect(10 * time.Second)
+	conn, _, _ := goclient.NewLocal(fakezk.Config{}).Connect(10 * time.Second)
 	plain, receipts := NewQueue(conn, "/plain"), NewQueue(conn, "/receipts", WithReceipts())
 	gate, commit := NewBarrier(conn, "/gate"), NewTwoPhase(conn, "/commit")
 	a := []byte("a")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -35,7 +35,7 @@ func TestDirectoryVanishesAlways(t *testing.T) {
 			return recipes.NewPriorityQueue(c, "/d").Offer(t.Context(), 1, nil)
 		},
 	} {
-		world(t, func(t *testing.T, servers *fakezk.Local) {
+		world(t, func(t *testing.T, servers *goclient.Local) {
 			c := connect(t, servers)
 			vanishing(c)
 			if err := use(t, c); !errors.Is(err, zk.ErrNoNode) {
@@ -50,7 +50,7 @@ func TestDirectoryVanishesAlways(t *testing.T) {
 
 // The note of a queue with receipts may vanish as often.
 func TestNoteVanishesAlways(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c := connect(t, servers)
 		q := recipes.NewQueue(c, "/q", recipes.WithReceipts())
 		offer(t, q, "1")
@@ -79,7 +79,7 @@ func TestNoteVanishesAlways(t *testing.T) {
 
 // An item that somebody else has taken is not a note that is gone: the note stays.
 func TestReceiptsOfAnItemThatIsGone(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c := connect(t, servers)
 		q := recipes.NewQueue(c, "/q", recipes.WithReceipts())
 		offer(t, q, "1", "2")
@@ -100,7 +100,7 @@ func TestReceiptsOfAnItemThatIsGone(t *testing.T) {
 }
 
 func TestSemaphoreOfOne(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		s := recipes.NewSemaphore(connect(t, servers), "/s", 1)
 		must(t, s.Acquire(t.Context()))
 		must(t, s.Release(t.Context()))
@@ -109,7 +109,7 @@ func TestSemaphoreOfOne(t *testing.T) {
 
 // Of no locks one holds all at once, and gives them back.
 func TestMultiLockOfNone(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		m := recipes.NewMultiLock(connect(t, servers), nil)
 		must(t, m.Lock(t.Context()))
 		must(t, m.Unlock(t.Context()))
@@ -118,7 +118,7 @@ func TestMultiLockOfNone(t *testing.T) {
 
 // A lock that was released was not lost.
 func TestMultiLockReleasedIsNotLost(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		m := recipes.NewMultiLock(connect(t, servers), []string{"/l/a"})
 		must(t, m.Lock(t.Context()))
 		lost := m.Lost()
@@ -131,7 +131,7 @@ func TestMultiLockReleasedIsNotLost(t *testing.T) {
 
 // A name that is as long as a priority and no longer is no item.
 func TestPriorityQueueShortestName(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c := connect(t, servers)
 		q := recipes.NewPriorityQueue(c, "/q")
 		must(t, q.Offer(t.Context(), 7, []byte("mine")))
@@ -145,7 +145,7 @@ func TestPriorityQueueShortestName(t *testing.T) {
 
 // Whoever tries again and again does so less and less often.
 func TestSimpleRetryLockPauses(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		must(t, recipes.NewSimpleRetryLock(connect(t, servers), "/l").Lock(t.Context()))
 		c := connect(t, servers)
 		policy := recipes.RetryPolicy{DelayMin: 100 * time.Millisecond, DelayMax: 400 * time.Millisecond}

@@ -10,14 +10,15 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
 // world runs a test in a bubble: timers take no time, and a goroutine that is left at the end,
 // after every connection was closed, fails it.
-func world(t *testing.T, body func(t *testing.T, servers *fakezk.Local)) {
+func world(t *testing.T, body func(t *testing.T, servers *goclient.Local)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { body(t, fakezk.NewLocal(fakezk.Config{})) })
+	synctest.Test(t, func(t *testing.T) { body(t, goclient.NewLocal(fakezk.Config{})) })
 }
 
 func must(t *testing.T, err error) {
@@ -42,7 +43,7 @@ func wait(t *testing.T, l *recipes.Lock) *waiter {
 	return w
 }
 
-// granted tells whether Lock has returned nil by now.
+// granted reports whether Lock has returned nil by now.
 func (w *waiter) granted(t *testing.T) bool {
 	t.Helper()
 	synctest.Wait()
@@ -65,7 +66,7 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-func empty(t *testing.T, servers *fakezk.Local) {
+func empty(t *testing.T, servers *goclient.Local) {
 	t.Helper()
 	synctest.Wait()
 	if dump := servers.Dump("/lock"); dump != "/lock \"\"\n" {
@@ -74,7 +75,7 @@ func empty(t *testing.T, servers *fakezk.Local) {
 }
 
 func TestLockRequests(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b := connect(t, servers), connect(t, servers)
 		la, lb := recipes.NewLock(a, "/lock"), recipes.NewLock(b, "/lock")
 		must(t, la.Lock(t.Context()))
@@ -101,7 +102,7 @@ func TestLockRequests(t *testing.T) {
 
 // One at a time, in order, waking one at a time, with growing tokens.
 func TestLockPassesInOrder(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		var conns []*faulty
 		var line []*waiter
 		for range 5 {
@@ -138,7 +139,7 @@ func TestLockPassesInOrder(t *testing.T) {
 // A waiter that gives up leaves nothing, and the one behind it does not take the lock for free
 // (bug W18).
 func TestLockCancelledWaiter(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b := recipes.NewLock(connect(t, servers), "/lock"), recipes.NewLock(connect(t, servers), "/lock")
 		c := recipes.NewLock(connect(t, servers), "/lock")
 		must(t, a.Lock(t.Context()))
@@ -179,7 +180,7 @@ func TestLockLosses(t *testing.T) {
 		{"no server", "create", []fault{refuse(zk.ErrNoServer)}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			world(t, func(t *testing.T, servers *fakezk.Local) {
+			world(t, func(t *testing.T, servers *goclient.Local) {
 				other := recipes.NewLock(connect(t, servers), "/lock")
 				must(t, other.Lock(t.Context()))
 				conn := connect(t, servers)
@@ -199,7 +200,7 @@ func TestLockLosses(t *testing.T) {
 }
 
 func TestLockExpiryOfHolder(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b := connect(t, servers), connect(t, servers)
 		la, lb := recipes.NewLock(a, "/lock"), recipes.NewLock(b, "/lock")
 		must(t, la.Lock(t.Context()))
@@ -238,7 +239,7 @@ func TestLockExpiryOfHolder(t *testing.T) {
 
 // A waiter whose session is replaced queues again, at the end.
 func TestLockExpiryOfWaiter(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b, c := connect(t, servers), connect(t, servers), connect(t, servers)
 		la := recipes.NewLock(a, "/lock")
 		must(t, la.Lock(t.Context()))
@@ -262,7 +263,7 @@ func TestLockExpiryOfWaiter(t *testing.T) {
 func TestLockExpiryDuringLock(t *testing.T) {
 	for _, op := range []string{"create", "children", "getW"} {
 		t.Run(op, func(t *testing.T) {
-			world(t, func(t *testing.T, servers *fakezk.Local) {
+			world(t, func(t *testing.T, servers *goclient.Local) {
 				c := connect(t, servers)
 				l := recipes.NewLock(c, "/lock")
 				c.plan(op, then(healthy, func() { servers.Expire(c.Conn) }))
@@ -289,7 +290,7 @@ func only(t *testing.T, c *faulty, dir string) string {
 }
 
 func TestTryLock(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b := recipes.NewLock(connect(t, servers), "/lock"), recipes.NewLock(connect(t, servers), "/lock")
 		try := func(l *recipes.Lock, want bool) {
 			t.Helper()
@@ -312,7 +313,7 @@ func TestTryLock(t *testing.T) {
 
 // Two locks of one session exclude each other (bug W3).
 func TestLockOfOneSession(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c := connect(t, servers)
 		a, b := recipes.NewLock(c, "/lock"), recipes.NewLock(c, "/lock")
 		must(t, a.Lock(t.Context()))
@@ -334,7 +335,7 @@ func TestLockOfOneSession(t *testing.T) {
 func TestLockHangs(t *testing.T) {
 	for _, op := range []string{"create", "children", "getW"} {
 		t.Run(op, func(t *testing.T) {
-			world(t, func(t *testing.T, servers *fakezk.Local) {
+			world(t, func(t *testing.T, servers *goclient.Local) {
 				c, letGo := connect(t, servers), make(chan struct{})
 				l := recipes.NewLock(c, "/lock")
 				must(t, l.Lock(t.Context()))
@@ -362,7 +363,7 @@ func TestLockHangs(t *testing.T) {
 
 // A release whose caller gives up goes on, and can be waited for.
 func TestUnlockHangs(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c, letGo := connect(t, servers), make(chan struct{})
 		acquired, released := 0, 0
 		l := recipes.NewLock(c, "/lock", recipes.WithListener(recipes.LockListener{
@@ -393,7 +394,7 @@ func TestUnlockHangs(t *testing.T) {
 }
 
 func TestLockDirectoryRemoved(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c := connect(t, servers)
 		l := recipes.NewLock(c, "/a/b/lock")
 		must(t, l.Lock(t.Context()))
@@ -414,7 +415,7 @@ func TestLockDirectoryRemoved(t *testing.T) {
 
 // The end of the connection ends everything (the bubble sees to it that no goroutine is left).
 func TestLockConnClosed(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b := connect(t, servers), connect(t, servers)
 		la, lb := recipes.NewLock(a, "/lock"), recipes.NewLock(b, "/lock")
 		must(t, la.Lock(t.Context()))
@@ -438,7 +439,7 @@ func TestLockConnClosed(t *testing.T) {
 }
 
 func TestLockRefused(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c := connect(t, servers)
 		c.plan("create", refuse(zk.ErrNoAuth))
 		l := recipes.NewLock(c, "/lock")
@@ -461,7 +462,7 @@ func TestLockRefused(t *testing.T) {
 // After a lost create the znode is found, not made again; and it is found too by a caller that
 // leaves before it was.
 func TestLockFindsItsZnode(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c, letGo := connect(t, servers), make(chan struct{})
 		l := recipes.NewLock(c, "/lock")
 		must(t, c.ensure("/lock"))
@@ -500,19 +501,19 @@ func (c *faulty) ensure(path string) error {
 func TestUnlockDoubts(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		plan func(c *faulty, servers *fakezk.Local) []fault
+		plan func(c *faulty, servers *goclient.Local) []fault
 		want error
 	}{
-		{"reply lost", func(*faulty, *fakezk.Local) []fault { return []fault{loseReply} }, nil},
-		{"expired", func(c *faulty, servers *fakezk.Local) []fault {
+		{"reply lost", func(*faulty, *goclient.Local) []fault { return []fault{loseReply} }, nil},
+		{"expired", func(c *faulty, servers *goclient.Local) []fault {
 			return []fault{after(func() { servers.Expire(c.Conn) })}
 		}, recipes.ErrLost},
-		{"request lost, then expired", func(c *faulty, servers *fakezk.Local) []fault {
+		{"request lost, then expired", func(c *faulty, servers *goclient.Local) []fault {
 			return []fault{then(loseRequest, func() { servers.Expire(c.Conn) })}
 		}, recipes.ErrLost},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			world(t, func(t *testing.T, servers *fakezk.Local) {
+			world(t, func(t *testing.T, servers *goclient.Local) {
 				c := connect(t, servers)
 				l := recipes.NewLock(c, "/lock")
 				must(t, l.Lock(t.Context()))

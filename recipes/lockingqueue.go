@@ -235,7 +235,7 @@ func orGone(err error) error {
 	return err
 }
 
-// look tells whether the claim was made after all: nil, or errGone. What is not there after a sync is never made, see
+// look reports whether the claim was made after all: nil, or errGone. What is not there after a sync is never made, see
 // [retryConn.find], or ends with the session that made it.
 func (c *Claim) look(ctx context.Context) error {
 	data, _, err := c.store.syncedGet(ctx, c.claimPath())

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -29,7 +29,7 @@ func noneFree(t *testing.T, q *recipes.LockingQueue) {
 }
 
 func TestLockingQueueRequests(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c := connect(t, servers)
 		q := recipes.NewLockingQueue(c, "/q")
 		must(t, q.Offer(t.Context(), []byte("1")))
@@ -51,7 +51,7 @@ func TestLockingQueueRequests(t *testing.T) {
 }
 
 func TestLockingQueueGivesEachItemToOne(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b := recipes.NewLockingQueue(connect(t, servers), "/q"), recipes.NewLockingQueue(connect(t, servers), "/q")
 		noneFree(t, a)
 		for _, item := range []string{"1", "2", "3"} {
@@ -77,7 +77,7 @@ func TestLockingQueueGivesEachItemToOne(t *testing.T) {
 }
 
 func TestLockingQueueClaimWaits(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b := recipes.NewLockingQueue(connect(t, servers), "/q"), recipes.NewLockingQueue(connect(t, servers), "/q")
 		must(t, a.Offer(t.Context(), []byte("x")))
 		held := claim(t, a, "x")
@@ -102,7 +102,7 @@ func TestLockingQueueClaimWaits(t *testing.T) {
 
 // A dead consumer's item comes back; what it does afterwards does not hurt its successor.
 func TestLockingQueueAfterExpiry(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c, other := connect(t, servers), recipes.NewLockingQueue(connect(t, servers), "/q")
 		q := recipes.NewLockingQueue(c, "/q")
 		must(t, q.Offer(t.Context(), []byte("x")))
@@ -121,7 +121,7 @@ func TestLockingQueueAfterExpiry(t *testing.T) {
 
 // The finish of a claim that ended without its holder's knowledge is refused by the servers.
 func TestLockingQueueOldFinishIsRefused(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c, other := connect(t, servers), recipes.NewLockingQueue(connect(t, servers), "/q")
 		q := recipes.NewLockingQueue(c, "/q")
 		must(t, q.Offer(t.Context(), []byte("x")))
@@ -145,7 +145,7 @@ func TestLockingQueueLosses(t *testing.T) {
 			"request": loseRequest, "reply": loseReply, "no server": refuse(zk.ErrNoServer),
 		} {
 			t.Run(op+" "+name, func(t *testing.T) {
-				world(t, func(t *testing.T, servers *fakezk.Local) {
+				world(t, func(t *testing.T, servers *goclient.Local) {
 					c := connect(t, servers)
 					q := recipes.NewLockingQueue(c, "/q")
 					must(t, q.Offer(t.Context(), []byte("x")))
@@ -168,7 +168,7 @@ func TestLockingQueueLosses(t *testing.T) {
 
 // Whoever gives up leaves no claim behind, even if the request hung and was carried out later.
 func TestLockingQueueCancelled(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c, other := connect(t, servers), recipes.NewLockingQueue(connect(t, servers), "/q")
 		q := recipes.NewLockingQueue(c, "/q")
 		must(t, q.Offer(t.Context(), []byte("x")))

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -28,7 +28,7 @@ func begin(t *testing.T, f func(context.Context) error) *call {
 	return c
 }
 
-// returned tells whether the call has returned nil by now.
+// returned reports whether the call has returned nil by now.
 func (c *call) returned(t *testing.T) bool {
 	t.Helper()
 	synctest.Wait()
@@ -49,7 +49,7 @@ func wants(t *testing.T, what string, got, want bool) {
 }
 
 func TestReentrantLockCounts(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b := connect(t, servers), connect(t, servers)
 		owner, other := recipes.NewReentrantLock(a, "/lock"), recipes.NewLock(b, "/lock")
 		must(t, owner.Lock(t.Context()))
@@ -77,7 +77,7 @@ func TestReentrantLockCounts(t *testing.T) {
 
 // Whoever finds the hold lost does not get in, and gets out of everything with ErrLost.
 func TestReentrantLockLost(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a := connect(t, servers)
 		owner := recipes.NewReentrantLock(a, "/lock")
 		must(t, owner.Lock(t.Context()))
@@ -97,7 +97,7 @@ func TestReentrantLockLost(t *testing.T) {
 
 // Two goroutines of one owner wait for one acquisition.
 func TestReentrantLockOfTwoGoroutines(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		holder := recipes.NewLock(connect(t, servers), "/lock")
 		owner := recipes.NewReentrantLock(connect(t, servers), "/lock")
 		must(t, holder.Lock(t.Context()))
@@ -118,7 +118,7 @@ func TestReentrantLockOfTwoGoroutines(t *testing.T) {
 
 // All or none: what a call got before it failed is given back, also if that takes longer.
 func TestMultiLockAllOrNone(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b := connect(t, servers), connect(t, servers)
 		m := recipes.NewMultiLock(a, []string{"/l/c", "/l/a", "/l/b", "/l/a"})
 		last, first := recipes.NewLock(b, "/l/c"), recipes.NewLock(b, "/l/a")
@@ -158,7 +158,7 @@ func TestMultiLockAllOrNone(t *testing.T) {
 }
 
 func TestMultiLockLost(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a := connect(t, servers)
 		m := recipes.NewMultiLock(a, []string{"/l/a", "/l/b"})
 		must(t, m.Lock(t.Context()))
@@ -176,7 +176,7 @@ func TestMultiLockLost(t *testing.T) {
 
 // script plays read/write locks: each user has a letter; "a:W" calls Lock, "a:R" RLock, "a:w" Unlock,
 // "a:r" RUnlock, "a:D" Downgrade, "a:x" gives up. It returns after each the users that hold it.
-func rwScript(t *testing.T, servers *fakezk.Local, script string) string {
+func rwScript(t *testing.T, servers *goclient.Local, script string) string {
 	locks, calls := map[string]*recipes.RWLock{}, map[string]*call{}
 	held, out := map[string]bool{}, []string{}
 	for _, word := range strings.Fields(script) {
@@ -227,7 +227,7 @@ func TestRWLockOrder(t *testing.T) {
 		"a downgrade keeps writers waiting": "a:W=a b:W=a a:D=a a:r=b b:w=",
 	} {
 		t.Run(name, func(t *testing.T) {
-			world(t, func(t *testing.T, servers *fakezk.Local) {
+			world(t, func(t *testing.T, servers *goclient.Local) {
 				var script []string
 				for _, step := range strings.Fields(want) {
 					word, _, _ := strings.Cut(step, "=")
@@ -243,7 +243,7 @@ func TestRWLockOrder(t *testing.T) {
 }
 
 func TestRWLockTries(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b := recipes.NewRWLock(connect(t, servers), "/lock"), recipes.NewRWLock(connect(t, servers), "/lock")
 		try := func(f func(context.Context) (bool, error), want bool) {
 			t.Helper()
@@ -271,7 +271,7 @@ func TestRWLockTries(t *testing.T) {
 // A downgrade survives lost requests and replies; one that its caller leaves may be released either way.
 func TestRWLockDowngradeLosses(t *testing.T) {
 	for _, losses := range [][]fault{{loseRequest}, {loseReply}, {loseReply, loseRequest, loseReply}} {
-		world(t, func(t *testing.T, servers *fakezk.Local) {
+		world(t, func(t *testing.T, servers *goclient.Local) {
 			c := connect(t, servers)
 			l, reader := recipes.NewRWLock(c, "/lock"), recipes.NewRWLock(connect(t, servers), "/lock")
 			must(t, l.Lock(t.Context()))
@@ -290,7 +290,7 @@ func TestRWLockDowngradeLosses(t *testing.T) {
 	for _, unlock := range []func(*recipes.RWLock, context.Context) error{
 		(*recipes.RWLock).Unlock, (*recipes.RWLock).RUnlock,
 	} {
-		world(t, func(t *testing.T, servers *fakezk.Local) {
+		world(t, func(t *testing.T, servers *goclient.Local) {
 			c, letGo := connect(t, servers), make(chan struct{})
 			l := recipes.NewRWLock(c, "/lock")
 			must(t, l.Lock(t.Context()))
@@ -313,7 +313,7 @@ func TestRWLockDowngradeLosses(t *testing.T) {
 func TestRWLockRetriesTheOtherRelease(t *testing.T) {
 	unlocks := []func(*recipes.RWLock, context.Context) error{(*recipes.RWLock).Unlock, (*recipes.RWLock).RUnlock}
 	for i := range unlocks {
-		world(t, func(t *testing.T, servers *fakezk.Local) {
+		world(t, func(t *testing.T, servers *goclient.Local) {
 			c, letGo := connect(t, servers), make(chan struct{})
 			l, other := recipes.NewRWLock(c, "/lock"), recipes.NewRWLock(connect(t, servers), "/lock")
 			must(t, l.Lock(t.Context()))
@@ -339,7 +339,7 @@ func TestRWLockRetriesTheOtherRelease(t *testing.T) {
 
 // Revoke tells the holders, and not those who wait or come later.
 func TestRWLockRevoke(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b := recipes.NewRWLock(connect(t, servers), "/lock"), recipes.NewRWLock(connect(t, servers), "/lock")
 		w, late := recipes.NewRWLock(connect(t, servers), "/lock"), recipes.NewRWLock(connect(t, servers), "/lock")
 		must(t, w.Revoke(t.Context())) // nobody
@@ -371,7 +371,7 @@ func TestRWLockRevoke(t *testing.T) {
 
 // A request to release spends a watch; the end of the session is noticed all the same, at once.
 func TestRWLockLostAfterRevoke(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c, other := connect(t, servers), recipes.NewRWLock(connect(t, servers), "/lock")
 		l := recipes.NewRWLock(c, "/lock")
 		must(t, l.Lock(t.Context()))
@@ -389,7 +389,7 @@ func TestRWLockLostAfterRevoke(t *testing.T) {
 
 // Permits go in order, to whoever is next when any of the holders releases.
 func TestSemaphoreOrder(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		var users []*recipes.Semaphore
 		var calls []*call
 		for range 6 {
@@ -445,7 +445,7 @@ func TestSimpleLockLosses(t *testing.T) {
 			{loseRequest}, {loseReply}, {loseReply, loseRequest}, {loseRequest, loseReply, loseReply},
 		} {
 			t.Run(fmt.Sprint(kind, len(losses)), func(t *testing.T) {
-				world(t, func(t *testing.T, servers *fakezk.Local) {
+				world(t, func(t *testing.T, servers *goclient.Local) {
 					c := connect(t, servers)
 					l, other := newLock(c, "/lock/it"), newLock(connect(t, servers), "/lock/it")
 					c.plan("multi", losses...)
@@ -474,7 +474,7 @@ func TestSimpleLockLosses(t *testing.T) {
 func TestSimpleLockOfASuccessorStays(t *testing.T) {
 	for kind, newLock := range simple {
 		t.Run(kind, func(t *testing.T) {
-			world(t, func(t *testing.T, servers *fakezk.Local) {
+			world(t, func(t *testing.T, servers *goclient.Local) {
 				c := connect(t, servers)
 				l, successor := newLock(c, "/lock/it"), newLock(connect(t, servers), "/lock/it")
 				must(t, l.Lock(t.Context()))
@@ -497,7 +497,7 @@ func TestSimpleLockOfASuccessorStays(t *testing.T) {
 func TestSimpleLockGivenUp(t *testing.T) {
 	for kind, newLock := range simple {
 		t.Run(kind, func(t *testing.T) {
-			world(t, func(t *testing.T, servers *fakezk.Local) {
+			world(t, func(t *testing.T, servers *goclient.Local) {
 				c, letGo := connect(t, servers), make(chan struct{})
 				l := newLock(c, "/lock/it")
 				must(t, l.Lock(t.Context()))
@@ -518,7 +518,7 @@ func TestSimpleLockGivenUp(t *testing.T) {
 
 // Flags are added to what is there, each once, and being asked is told once.
 func TestRWLockWords(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c := connect(t, servers)
 		l := recipes.NewRWLock(c, "/lock")
 		must(t, l.Lock(t.Context()))

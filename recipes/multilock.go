@@ -100,7 +100,7 @@ func (m *MultiLock) acquireAll(ctx context.Context, try bool) (bool, error) {
 	return true, nil
 }
 
-// lostSince tells whether a lock was lost while others were acquired: this is known, or the last one was granted to
+// lostSince reports whether a lock was lost while others were acquired: this is known, or the last one was granted to
 // another session. (That the one before has ended may be known to the client, and not yet to the goroutine that keeps
 // the hold.)
 func (m *MultiLock) lostSince(l *Lock) bool {

@@ -50,7 +50,7 @@ func appendMembers(members []member, names, prefixes []string) []member {
 	return members
 }
 
-// wrapped tells whether the sequence numbers of members do not give their order of creation.
+// wrapped reports whether the sequence numbers of members do not give their order of creation.
 //
 // ZooKeeper numbers the children of a directory by a counter of 32 bits (PrepRequestProcessor, "%010d" of the
 // parent's cversion). Up to 2147483646 each number is given once and they grow. Then servers differ. In 3.8 the

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -31,7 +32,7 @@ func drainPriorities(t *testing.T, q *recipes.PriorityQueue) string {
 }
 
 func TestPriorityQueueRequests(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c := connect(t, servers)
 		q := recipes.NewPriorityQueue(c, "/q")
 		must(t, q.Offer(t.Context(), 3, []byte("1")))
@@ -65,7 +66,7 @@ func TestPriorityQueueOrder(t *testing.T) {
 		offered := rapid.SliceOf(rapid.OneOf(
 			rapid.Int32Range(-2, 2), rapid.SampledFrom([]int32{math.MinInt32, 9, 10, math.MaxInt32}),
 		)).Draw(rt, "priorities")
-		servers := fakezk.NewLocal(fakezk.Config{})
+		servers := goclient.NewLocal(fakezk.Config{})
 		q := recipes.NewPriorityQueue(connect(t, servers), "/q")
 		type item struct {
 			priority int32
@@ -89,7 +90,7 @@ func TestPriorityQueueOrder(t *testing.T) {
 
 // Q2: an item that came after the list was read must not wait behind a worse one.
 func TestPriorityQueueLooksAgain(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c, other := connect(t, servers), recipes.NewPriorityQueue(connect(t, servers), "/q")
 		q := recipes.NewPriorityQueue(c, "/q")
 		for i := range int32(3) {
@@ -108,7 +109,7 @@ func TestPriorityQueueLooksAgain(t *testing.T) {
 }
 
 func TestPriorityQueueTakeWaits(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b := recipes.NewPriorityQueue(connect(t, servers), "/q"), recipes.NewPriorityQueue(connect(t, servers), "/q")
 		got := make(chan string)
 		go func() {
@@ -125,7 +126,7 @@ func TestPriorityQueueTakeWaits(t *testing.T) {
 
 // Names of another form belong to somebody else.
 func TestPriorityQueueIgnoresOthers(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c := connect(t, servers)
 		q := recipes.NewPriorityQueue(c, "/q")
 		must(t, q.Offer(t.Context(), 7, []byte("mine")))
@@ -144,7 +145,7 @@ func TestPriorityQueueIgnoresOthers(t *testing.T) {
 
 // A delete whose reply is lost leaves open who took the item, and the error says which it is.
 func TestPriorityQueueLostReply(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c := connect(t, servers)
 		q := recipes.NewPriorityQueue(c, "/q")
 		must(t, q.Offer(t.Context(), 7, []byte("x")))

@@ -38,7 +38,7 @@ const itemPrefix = "qn-"
 // of their own allow consumers to tell. A context that ends during a change has the same effect.
 //
 // [WithReceipts] resolves the rest. Each change is then one multi together with a note in an ephemeral znode of this
-// Queue value, dir/claim-<guid>: the identity of the change. After a lost reply that note tells whether the change
+// Queue value, dir/claim-<guid>: the identity of the change. After a lost reply that note reports whether the change
 // was made. Only a session that expires at that moment, or a caller that leaves, still makes an unknown outcome. The
 // price: each change is a transaction of two operations instead of one, in the same single request but with twice the
 // entries in the servers' log; one more create for each session; changes through one Queue value take turns; and dir
@@ -172,5 +172,5 @@ func (q *Queue) itemsNow(ctx context.Context) ([]member, error) {
 	return q.members(ctx, q.dir, q.syncedChildren, itemPrefix)
 }
 
-// anyItem tells whether a list has items.
+// anyItem reports whether a list has items.
 func anyItem(names []string) bool { return len(parseMembers(names, itemPrefix)) > 0 }

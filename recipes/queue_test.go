@@ -10,17 +10,17 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
 // ledgers runs a test without and with receipts.
-func ledgers(t *testing.T, body func(t *testing.T, servers *fakezk.Local, opts ...recipes.QueueOption)) {
+func ledgers(t *testing.T, body func(t *testing.T, servers *goclient.Local, opts ...recipes.QueueOption)) {
 	t.Run("plain", func(t *testing.T) {
-		world(t, func(t *testing.T, servers *fakezk.Local) { body(t, servers) })
+		world(t, func(t *testing.T, servers *goclient.Local) { body(t, servers) })
 	})
 	t.Run("receipts", func(t *testing.T) {
-		world(t, func(t *testing.T, servers *fakezk.Local) { body(t, servers, recipes.WithReceipts()) })
+		world(t, func(t *testing.T, servers *goclient.Local) { body(t, servers, recipes.WithReceipts()) })
 	})
 }
 
@@ -46,7 +46,7 @@ func drain(t *testing.T, q *recipes.Queue) string {
 }
 
 func TestQueueRequests(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c := connect(t, servers)
 		q := recipes.NewQueue(c, "/q")
 		offer(t, q, "1")
@@ -75,7 +75,7 @@ func TestQueueRequests(t *testing.T) {
 }
 
 func TestQueueReceiptRequests(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c := connect(t, servers)
 		q := recipes.NewQueue(c, "/q", recipes.WithReceipts())
 		offer(t, q, "1", "2")
@@ -96,7 +96,7 @@ func TestQueueReceiptRequests(t *testing.T) {
 }
 
 func TestQueueIsFIFO(t *testing.T) {
-	ledgers(t, func(t *testing.T, servers *fakezk.Local, opts ...recipes.QueueOption) {
+	ledgers(t, func(t *testing.T, servers *goclient.Local, opts ...recipes.QueueOption) {
 		a := recipes.NewQueue(connect(t, servers), "/q", opts...)
 		b := recipes.NewQueue(connect(t, servers), "/q", opts...)
 		if got := drain(t, a); got != "" {
@@ -131,7 +131,7 @@ func TestQueueLosses(t *testing.T) {
 			"request": {loseRequest}, "reply": {loseReply}, "no server": {refuse(zk.ErrNoServer)},
 		} {
 			t.Run(op+" "+name, func(t *testing.T) {
-				ledgers(t, func(t *testing.T, servers *fakezk.Local, opts ...recipes.QueueOption) {
+				ledgers(t, func(t *testing.T, servers *goclient.Local, opts ...recipes.QueueOption) {
 					c := connect(t, servers)
 					q := recipes.NewQueue(c, "/q", opts...)
 					offer(t, q, "1", "2")
@@ -164,7 +164,7 @@ func TestQueueLosses(t *testing.T) {
 
 // An offer that was lost and whose item another has taken is unknown, with receipts it is not.
 func TestQueueOfferLostAndTaken(t *testing.T) {
-	ledgers(t, func(t *testing.T, servers *fakezk.Local, opts ...recipes.QueueOption) {
+	ledgers(t, func(t *testing.T, servers *goclient.Local, opts ...recipes.QueueOption) {
 		c, other := connect(t, servers), recipes.NewQueue(connect(t, servers), "/q")
 		q := recipes.NewQueue(c, "/q", opts...)
 		offer(t, q, "1")
@@ -186,7 +186,7 @@ func TestQueueOfferLostAndTaken(t *testing.T) {
 
 // The session takes the receipt along.
 func TestQueueExpiryDuringChange(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c := connect(t, servers)
 		q := recipes.NewQueue(c, "/q", recipes.WithReceipts())
 		offer(t, q, "1")
@@ -206,7 +206,7 @@ func TestQueueExpiryDuringChange(t *testing.T) {
 
 // Another consumer is faster at every item of the list.
 func TestQueueRaces(t *testing.T) {
-	ledgers(t, func(t *testing.T, servers *fakezk.Local, opts ...recipes.QueueOption) {
+	ledgers(t, func(t *testing.T, servers *goclient.Local, opts ...recipes.QueueOption) {
 		c, other := connect(t, servers), recipes.NewQueue(connect(t, servers), "/q")
 		q := recipes.NewQueue(c, "/q", opts...)
 		offer(t, q, "1", "2")
@@ -225,7 +225,7 @@ func TestQueueRaces(t *testing.T) {
 
 // The directory is removed and made anew while a consumer remembers a name (bug DQ5).
 func TestQueueDirectoryRemoved(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		a, b := connect(t, servers), connect(t, servers)
 		qa, qb := recipes.NewQueue(a, "/q"), recipes.NewQueue(b, "/q")
 		offer(t, qb, "old")
@@ -262,7 +262,7 @@ func take(t *testing.T, q *recipes.Queue) *taker {
 }
 
 func TestQueueTake(t *testing.T) {
-	ledgers(t, func(t *testing.T, servers *fakezk.Local, opts ...recipes.QueueOption) {
+	ledgers(t, func(t *testing.T, servers *goclient.Local, opts ...recipes.QueueOption) {
 		c := connect(t, servers)
 		q := recipes.NewQueue(c, "/q", opts...)
 		for range 3 { // those who give up leave one watch at most
@@ -308,7 +308,7 @@ func TestQueueHangs(t *testing.T) {
 		unknown bool
 	}{{"children", false}, {"get", false}, {"delete", true}} {
 		t.Run(test.op, func(t *testing.T) {
-			world(t, func(t *testing.T, servers *fakezk.Local) {
+			world(t, func(t *testing.T, servers *goclient.Local) {
 				c, letGo := connect(t, servers), make(chan struct{})
 				q := recipes.NewQueue(c, "/q")
 				offer(t, q, "1", "2")
@@ -338,7 +338,7 @@ func TestQueueHangs(t *testing.T) {
 }
 
 func TestQueueConnClosed(t *testing.T) {
-	ledgers(t, func(t *testing.T, servers *fakezk.Local, opts ...recipes.QueueOption) {
+	ledgers(t, func(t *testing.T, servers *goclient.Local, opts ...recipes.QueueOption) {
 		c := connect(t, servers)
 		q := recipes.NewQueue(c, "/q", opts...)
 		k := take(t, q)
@@ -353,7 +353,7 @@ func TestQueueConnClosed(t *testing.T) {
 }
 
 func TestQueueRefused(t *testing.T) {
-	ledgers(t, func(t *testing.T, servers *fakezk.Local, opts ...recipes.QueueOption) {
+	ledgers(t, func(t *testing.T, servers *goclient.Local, opts ...recipes.QueueOption) {
 		c := connect(t, servers)
 		q := recipes.NewQueue(c, "/q", opts...)
 		offer(t, q, "1")

@@ -1,9 +1,11 @@
 package recipes
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
@@ -263,4 +265,33 @@ func (l *RWLock) holders(ctx context.Context, line []member) ([]member, error) {
 		n++
 	}
 	return line[:n], nil
+}
+
+// The data of a contender for an [RWLock] is a set of flags, words with spaces between them. Flags are added and
+// never taken away, so that to add one again does no harm.
+var (
+	// flagUnlock asks the holder to release the lock. The name is that of ZooKeeper's recipe "Revocable Shared Locks".
+	flagUnlock = []byte("unlock")
+	// flagShared says that the holder of a write lock has become a reader.
+	flagShared = []byte("shared")
+)
+
+func hasFlag(data, flag []byte) bool {
+	return slices.ContainsFunc(bytes.Fields(data), func(w []byte) bool { return bytes.Equal(w, flag) })
+}
+
+// addFlag adds a flag to a znode whose name is never used again. Others may do so at the same time: the znode's
+// version tells.
+func (l *retryConn) addFlag(ctx context.Context, path string, flag []byte) error {
+	for {
+		data, stat, err := l.get(ctx, path)
+		if err != nil || hasFlag(data, flag) {
+			return err
+		}
+		with := bytes.Join(append(bytes.Fields(data), flag), []byte(" "))
+		_, err = l.persist(ctx, func() error { _, err := l.conn.Set(path, with, stat.Version); return err })
+		if !errors.Is(err, zk.ErrBadVersion) {
+			return err
+		}
+	}
 }

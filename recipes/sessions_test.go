@@ -7,13 +7,13 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
 // expiring lets the session expire before a request, which the next session then carries out.
 // (The pause is one of the bubble.)
-func expiring(servers *fakezk.Local, c *faulty, do ...func()) fault {
+func expiring(servers *goclient.Local, c *faulty, do ...func()) fault {
 	return after(func() {
 		servers.Expire(c.Conn)
 		time.Sleep(time.Millisecond)
@@ -46,7 +46,7 @@ func TestReadsInANewSessionAreSyncedAnew(t *testing.T) {
 			}
 		}},
 	} {
-		world(t, func(t *testing.T, servers *fakezk.Local) {
+		world(t, func(t *testing.T, servers *goclient.Local) {
 			other, conn := connect(t, servers), connect(t, servers)
 			offer(t, recipes.NewQueue(other, "/q"), "1")
 			_, err := recipes.NewCounter(other, "/n").Add(t.Context(), 1)
@@ -62,7 +62,7 @@ func TestReadsInANewSessionAreSyncedAnew(t *testing.T) {
 
 // A barrier that was open in the past is not open for who comes now.
 func TestBarrierOpenInThePast(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		other, c := connect(t, servers), connect(t, servers)
 		gate := recipes.NewBarrier(other, "/gate")
 		must(t, gate.Shut(t.Context()))
@@ -79,9 +79,9 @@ func TestBarrierOpenInThePast(t *testing.T) {
 
 // A znode whose create was lost is looked for, and made under the same name in the same session only.
 func TestNamesOfLostCreates(t *testing.T) {
-	lockWith := func(t *testing.T, plan func(servers *fakezk.Local, c *faulty)) string {
+	lockWith := func(t *testing.T, plan func(servers *goclient.Local, c *faulty)) string {
 		var log string
-		world(t, func(t *testing.T, servers *fakezk.Local) {
+		world(t, func(t *testing.T, servers *goclient.Local) {
 			c := connect(t, servers)
 			must(t, recipes.NewLock(c, "/l").Lock(t.Context()))
 			c = connect(t, servers)
@@ -96,15 +96,15 @@ func TestNamesOfLostCreates(t *testing.T) {
 		return log
 	}
 	for name, test := range map[string]struct {
-		plan          func(servers *fakezk.Local, c *faulty)
+		plan          func(servers *goclient.Local, c *faulty)
 		creates, same bool
 	}{
-		"request lost": {func(_ *fakezk.Local, c *faulty) { c.plan("create", loseRequest) }, true, true},
-		"reply lost":   {func(_ *fakezk.Local, c *faulty) { c.plan("create", loseReply) }, false, true},
-		"request lost and expired": {func(s *fakezk.Local, c *faulty) {
+		"request lost": {func(_ *goclient.Local, c *faulty) { c.plan("create", loseRequest) }, true, true},
+		"reply lost":   {func(_ *goclient.Local, c *faulty) { c.plan("create", loseReply) }, false, true},
+		"request lost and expired": {func(s *goclient.Local, c *faulty) {
 			c.plan("create", then(loseRequest, func() { s.Expire(c.Conn); time.Sleep(time.Millisecond) }))
 		}, true, false},
-		"deleted when looked for": {func(_ *fakezk.Local, c *faulty) {
+		"deleted when looked for": {func(_ *goclient.Local, c *faulty) {
 			c.plan("create", loseReply)
 			c.plan("exists", after(func() { deleteOwn(c, "/l") }))
 		}, true, true},
@@ -131,7 +131,7 @@ func deleteOwn(c *faulty, dir string) {
 
 // Missing ancestors are made with as few requests as possible.
 func TestMissingAncestors(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c := connect(t, servers)
 		must(t, recipes.NewLock(c, "/a/b/lock").Lock(t.Context()))
 		if got := attempts(c, "create"); got != 7 {
@@ -142,7 +142,7 @@ func TestMissingAncestors(t *testing.T) {
 
 // Above a directory at the top there is the root, which need not be made.
 func TestParentOfTheTop(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c := connect(t, servers)
 		c.plan("create", refuse(zk.ErrNoNode), refuse(zk.ErrNoNode))
 		must(t, recipes.NewLock(c, "/x").Lock(t.Context()))

@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
+	simworld "github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -17,11 +18,11 @@ var rounds = []int{50, 400}
 func TestSimulation(t *testing.T) {
 	for round, episodes := range rounds {
 		if round > 0 {
-			bubbles.Many(t)
+			testkit.ManyWorlds(t)
 		}
 		for _, e := range workload.Entries() {
 			if strings.HasPrefix(e.Recipe, workload.Ours) {
-				for _, faults := range []sim.Faults{sim.AllFaults, sim.Quorum | sim.Deposed, sim.EveryFault} {
+				for _, faults := range []simworld.Faults{simworld.AllFaults, simworld.Quorum | simworld.Deposed, simworld.EveryFault} {
 					simulate(t, e, sim.Config{Episodes: episodes, Seed: uint64(round + 1), Faults: faults, NoShrink: true})
 				}
 			}

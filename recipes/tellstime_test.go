@@ -17,7 +17,7 @@ var timers = map[string][]string{
 }
 
 // Every timer of the recipes is set by newTimer, which tells the simulator: else equal choices could give different runs,
-// see sim.TellsTime. What the workloads do between the recipes' operations sets none.
+// see world.TellsTime. What the workloads do between the recipes' operations sets none.
 func TestEveryTimerIsTold(t *testing.T) {
 	told := 0
 	for _, name := range sources(t, ".", "../workload") {

@@ -127,7 +127,7 @@ func (t *TwoPhase) creation(tx string, query []byte, sites []string) (ops []any)
 	return ops
 }
 
-// begin creates a transaction. When a reply is lost the guid in the name of the outcome tells whether a transaction
+// begin creates a transaction. When a reply is lost the guid in the name of the outcome reports whether a transaction
 // that is there is this one.
 func (t *TwoPhase) begin(ctx context.Context, op *operation, ops []any) error {
 	path, outcome := ops[0].(*zk.CreateRequest).Path, ops[1].(*zk.CreateRequest).Path

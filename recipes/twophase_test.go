@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -22,7 +22,7 @@ func decision(f func(context.Context, string) (bool, error), tx string, want boo
 }
 
 func TestTwoPhase(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c, ctx := connect(t, servers), t.Context()
 		tx := recipes.NewTwoPhase(c, "/tx")
 		must(t, tx.Begin(ctx, "1", []byte("q"), "b", "a"))
@@ -56,7 +56,7 @@ func TestTwoPhase(t *testing.T) {
 
 // A vote to abort is known at once, whichever site it is whose vote is awaited.
 func TestTwoPhaseAborts(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		tx, ctx := recipes.NewTwoPhase(connect(t, servers), "/tx"), t.Context()
 		must(t, tx.Begin(ctx, "1", nil, "a", "b", "c"))
 		waiting := begin(t, decision(tx.Outcome, "1", false))
@@ -78,7 +78,7 @@ func TestTwoPhaseLosses(t *testing.T) {
 	for _, op := range []string{"create", "multi", "children", "getW", "get"} {
 		for name, lost := range map[string]fault{"request": loseRequest, "reply": loseReply} {
 			t.Run(op+" "+name, func(t *testing.T) {
-				world(t, func(t *testing.T, servers *fakezk.Local) {
+				world(t, func(t *testing.T, servers *goclient.Local) {
 					c, ctx := connect(t, servers), t.Context()
 					tx := recipes.NewTwoPhase(c, "/deep/tx")
 					for _, step := range []func() error{
@@ -98,7 +98,7 @@ func TestTwoPhaseLosses(t *testing.T) {
 }
 
 func TestTwoPhaseUnknownOutcome(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c, letGo := connect(t, servers), make(chan struct{})
 		policy := recipes.RetryPolicy{DelayMin: time.Second, DelayMax: time.Second}
 		tx := recipes.NewTwoPhase(c, "/tx", recipes.WithRetry(policy))

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -28,7 +28,7 @@ func TestTwoPhaseBeginDoubts(t *testing.T) {
 			multi: []fault{loseReply}, get: []fault{refuse(zk.ErrNoAuth)}, want: zk.ErrNoAuth, unknown: true,
 		},
 	} {
-		world(t, func(t *testing.T, servers *fakezk.Local) {
+		world(t, func(t *testing.T, servers *goclient.Local) {
 			c := connect(t, servers)
 			if test.others {
 				must(t, recipes.NewTwoPhase(connect(t, servers), "/tx").Begin(t.Context(), "t", nil, "a"))

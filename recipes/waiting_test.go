@@ -8,14 +8,14 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
 // An item that comes after the queue was found empty and before the watch is set is seen at once,
 // not when somebody looks again after a while.
 func TestTakeSeesWhatCameBeforeItsWatch(t *testing.T) {
-	ledgers(t, func(t *testing.T, servers *fakezk.Local, opts ...recipes.QueueOption) {
+	ledgers(t, func(t *testing.T, servers *goclient.Local, opts ...recipes.QueueOption) {
 		c := connect(t, servers)
 		q, other := recipes.NewQueue(c, "/q", opts...), recipes.NewQueue(connect(t, servers), "/q")
 		offer(t, other, "first")
@@ -31,7 +31,7 @@ func TestTakeSeesWhatCameBeforeItsWatch(t *testing.T) {
 
 // One sync a session is enough to wait at a barrier.
 func TestBarrierSyncsOnce(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
 		c, other := connect(t, servers), connect(t, servers)
 		b := recipes.NewBarrier(c, "/gate")
 		must(t, recipes.NewBarrier(other, "/gate").Shut(t.Context()))
@@ -68,7 +68,7 @@ func TestRefusalsSayWhatWasAskedFor(t *testing.T) {
 			return err
 		}},
 	} {
-		world(t, func(t *testing.T, servers *fakezk.Local) {
+		world(t, func(t *testing.T, servers *goclient.Local) {
 			conn := connect(t, servers)
 			must(t, recipes.NewLock(conn, "/x").Lock(t.Context()))
 			conn.plan(c.op, refuse(zk.ErrNoAuth))

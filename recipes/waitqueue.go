@@ -138,7 +138,7 @@ func (q *waitQueue) prune(ctx context.Context, behind []member) error {
 	return nil
 }
 
-// await waits until something happens to one of those before, and tells whether it is the own turn already: none is
+// await waits until something happens to one of those before, and reports whether it is the own turn already: none is
 // before, or one that yields.
 //
 // It reads their znodes (GetW, not ExistsW) so that no watch is left when one is gone already.
@@ -165,7 +165,7 @@ func (q *waitQueue) await(ctx context.Context, before []member, try bool) (turn 
 	return false, anyEvent(ctx, events)
 }
 
-// yielded tells whether one of those before yields; errBusy if none does. One that is gone counts as there, as
+// yielded reports whether one of those before yields; errBusy if none does. One that is gone counts as there, as
 // another may be before it: a mere try may be refused for that.
 func (q *waitQueue) yielded(ctx context.Context, before []member) (bool, error) {
 	if q.rule.yields == nil {
@@ -188,7 +188,7 @@ func (q *waitQueue) yielded(ctx context.Context, before []member) (bool, error) 
 // session gets from a server that lags may show znodes of the old one. The watch tells when the hold is lost; it
 // fires too when the session is replaced.
 //
-// Where data changes, a second watch tells whether the znode is still there, of its children, of which there are
+// Where data changes, a second watch reports whether the znode is still there, of its children, of which there are
 // none. It must have been set in the same session, too. What changed between the two is read again.
 func (q *waitQueue) verify(ctx context.Context) (ticket, error) {
 	for {

@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"reflect"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -30,7 +31,7 @@ func (l *retryConn) look(ctx context.Context, last lookout, path string) (lookou
 	return lookout{path, data, stat, event}, err
 }
 
-// missing tells whether the znode was not there.
+// missing reports whether the znode was not there.
 func (o lookout) missing() bool { return o.stat == nil }
 
 // awaitEither returns when one of two watches fires; one without a watch never does.
@@ -64,4 +65,31 @@ func firstEvent(watches ...<-chan zk.Event) (e zk.Event, fired bool) {
 		}
 	}
 	return e, false
+}
+
+// anyEvent waits for an event on one of several watches.
+func anyEvent(ctx context.Context, events []<-chan zk.Event) error {
+	if e, fired := firstEvent(events...); fired {
+		return closing(e)
+	}
+	if len(events) == 1 {
+		select {
+		case e := <-events[0]:
+			return closing(e)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	cases := []reflect.SelectCase{{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(ctx.Done())}}
+	for _, event := range events {
+		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(event)})
+	}
+	chosen, value, ok := reflect.Select(cases)
+	switch {
+	case chosen == 0:
+		return ctx.Err()
+	case !ok:
+		return nil // the event went to another reader of this channel: look again
+	}
+	return closing(value.Interface().(zk.Event))
 }

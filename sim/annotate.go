@@ -9,15 +9,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zktorture/zktorture/internal/checkout"
+	"github.com/zktorture/zktorture/sim/internal/bubble"
+	"github.com/zktorture/zktorture/sim/internal/checkout"
+	"github.com/zktorture/zktorture/sim/replay"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
-// onGitHub tells whether this runs in a job of GitHub Actions.
+// onGitHub reports whether this runs in a job of GitHub Actions.
 func onGitHub() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
 
 // annotate writes the command by which GitHub shows a message at a line of code: at the first of the places that is a
 // file of the module. Elsewhere it writes nothing. GitHub wants the command at the begin of a line, after spaces.
-func annotate(w io.Writer, title, message string, places ...Place) {
+func annotate(w io.Writer, title, message string, places ...bubble.Place) {
 	if !onGitHub() {
 		return
 	}
@@ -66,8 +69,8 @@ func fromRepository(file string) string {
 
 // guilty returns the line of the recipe that sent the last request of the operations that show a violation, or of all
 // if they are not known.
-func guilty(w Workload, example *Counterexample) (p Place) {
-	r, err := Replay(w, example)
+func guilty(w world.Workload, example *replay.Counterexample) (p bubble.Place) {
+	r, err := replay.Replay(w, example)
 	if err != nil || r.Violation == nil {
 		return p
 	}
@@ -76,7 +79,7 @@ func guilty(w Workload, example *Counterexample) (p Place) {
 			if fromRepository(at.File) == "" {
 				continue
 			}
-			if slices.ContainsFunc(r.Violation.Ops, func(o *Op) bool { return o.Number == s.Op }) {
+			if slices.ContainsFunc(r.Violation.Ops, func(o *world.Op) bool { return o.Number == s.Op }) {
 				return at
 			}
 			if p.File == "" {
@@ -89,16 +92,16 @@ func guilty(w Workload, example *Counterexample) (p Place) {
 }
 
 // callerOfSim returns the innermost line of a test that is calling this package.
-func callerOfSim() Place {
-	pc := make([]uintptr, framesMax)
+func callerOfSim() bubble.Place {
+	pc := make([]uintptr, bubble.FramesMax)
 	frames := runtime.CallersFrames(pc[:runtime.Callers(2, pc)])
 	for {
 		frame, more := frames.Next()
 		if strings.HasSuffix(frame.File, "_test.go") {
-			return framePlace(frame.Function, frame.File, frame.Line)
+			return bubble.FramePlace(frame.Function, frame.File, frame.Line)
 		}
 		if !more {
-			return Place{}
+			return bubble.Place{}
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/zktorture/zktorture/sim/internal/bubble"
 )
 
 // An annotation is one line, in which nothing ends a property or the command early, at a file of the repository.
@@ -23,19 +25,19 @@ func TestAnnotation(t *testing.T) {
 		}
 	}
 	t.Chdir(filepath.Join(module, "locks"))
-	mine, others := Place{File: "locks/lock.go", Line: 7}, Place{File: "example.com/else/lock.go", Line: 8}
+	mine, others := bubble.Place{File: "locks/lock.go", Line: 7}, bubble.Place{File: "example.com/else/lock.go", Line: 8}
 	const rest = "title=a%3A b%2C 10 %25::50 %25 of x:%0Ay, z\n"
 	for _, c := range []struct {
 		on, workspace string
-		places        []Place
+		places        []bubble.Place
 		want          string
 	}{
-		{"true", repository, []Place{others, mine}, "::error file=a%2C b/locks/lock.go,line=7," + rest},
-		{"true", module, []Place{mine, others}, "::error file=locks/lock.go,line=7," + rest},
-		{"true", t.TempDir(), []Place{{}, mine}, "::error file=a%2C b/locks/lock.go,line=7," + rest},
-		{"true", "", []Place{mine}, "::error file=a%2C b/locks/lock.go,line=7," + rest},
-		{"true", repository, []Place{others, {}}, "::error " + rest},
-		{"", repository, []Place{mine}, ""},
+		{"true", repository, []bubble.Place{others, mine}, "::error file=a%2C b/locks/lock.go,line=7," + rest},
+		{"true", module, []bubble.Place{mine, others}, "::error file=locks/lock.go,line=7," + rest},
+		{"true", t.TempDir(), []bubble.Place{{}, mine}, "::error file=a%2C b/locks/lock.go,line=7," + rest},
+		{"true", "", []bubble.Place{mine}, "::error file=a%2C b/locks/lock.go,line=7," + rest},
+		{"true", repository, []bubble.Place{others, {}}, "::error " + rest},
+		{"", repository, []bubble.Place{mine}, ""},
 	} {
 		t.Setenv("GITHUB_ACTIONS", c.on)
 		t.Setenv("GITHUB_WORKSPACE", c.workspace)
@@ -60,24 +62,5 @@ func TestCallerOfSim(t *testing.T) {
 	p := sync.OnceValue(callerOfSim)() // through a function that is no test's
 	if p.File != "sim/annotate_test.go" || p.Line == 0 || p.Function != "TestCallerOfSim" {
 		t.Errorf("%+v", p)
-	}
-}
-
-// What rapid says is cut, and what it says about seeing it again becomes flags.
-func TestFlagsAgain(t *testing.T) {
-	for _, c := range []struct{ said, rest, flags string }{
-		{"[rapid] failed after 4 tests: x\nTo reproduce, specify -run=\"T\" -rapid.failfile=\"a b/c\\\"d.fail\" (or -rapid.seed=11)",
-			"[rapid] failed after 4 tests: x; -rapid.seed=11 finds it, too", `-rapid.failfile='a b/c"d.fail'`},
-		{"[rapid] failed after 0 tests: x\nTo reproduce, specify -run=\"T\" -rapid.failfile=\"c.fail\"",
-			"[rapid] failed after 0 tests: x", "-rapid.failfile=c.fail"},
-		{"[rapid] failed after 4 tests: x\nTo reproduce, specify -run=\"T\" -rapid.seed=11",
-			"[rapid] failed after 4 tests: x", "-rapid.seed=11"},
-		{"[rapid] flaky test, can not reproduce a failure\nTo try to reproduce, specify -run=\"T\" -rapid.seed=11\nTraceback",
-			"[rapid] flaky test, can not reproduce a failure\nTraceback", "-rapid.seed=11"},
-		{"", "", ""},
-	} {
-		if rest, flags := flagsAgain(c.said); rest != c.rest || flags != c.flags {
-			t.Errorf("%q:\n%q, %s", c.said, rest, flags)
-		}
 	}
 }

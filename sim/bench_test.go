@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -42,7 +42,7 @@ func benchmark(b *testing.B, kind string) {
 // A campaign keeps nothing of an episode that broke nothing, and of those that did the simplest
 // one for each property: after five times as many episodes the heap is as large as before.
 func TestMemoryDoesNotGrowWithEpisodes(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	for _, recipe := range []string{"", "published/WriteLock"} {
 		w := find(t, "lock", recipe)
 		few, many := heapAfter(t, w, 1000), heapAfter(t, w, 5000)

@@ -6,6 +6,10 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/zktorture/zktorture/sim/internal/draw"
+	"github.com/zktorture/zktorture/sim/tally"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // searchOf searches what two users can do who each wait and enlist.
@@ -14,9 +18,9 @@ func searchOf(t *testing.T, cfg Config) Result {
 	return searchIn(t, quiet{{"await", "enlist"}, {"enlist"}}, cfg)
 }
 
-func searchIn(t *testing.T, w Workload, cfg Config) Result {
+func searchIn(t *testing.T, w world.Workload, cfg Config) Result {
 	t.Helper()
-	cfg.Strategy, cfg.AtMost, cfg.Whole, cfg.NoShrink = Exhaustive, 1, true, true
+	cfg.Strategy, cfg.AtMost, cfg.Whole, cfg.NoShrink = draw.Exhaustive, 1, true, true
 	r, err := Run(t.Context(), w, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -27,22 +31,23 @@ func searchIn(t *testing.T, w Workload, cfg Config) Result {
 // quiet is a scribble in which nothing breaks.
 type quiet scribble
 
-func (q quiet) Name() string                  { return "scribble" }
-func (q quiet) Recipe() string                { return "custom" }
-func (q quiet) Plan(*Plan) Episode            { return q }
-func (q quiet) Users() []int                  { return scribble(q).Users() }
-func (q quiet) Parents() []string             { return scribble(q).Parents() }
-func (q quiet) Run(u *User)                   { scribble(q).Run(u) }
-func (q quiet) MayWaitForever(*World) bool    { return false }
-func (q quiet) Judge(*World) (none Judgement) { return none }
+func (q quiet) Name() string                              { return "scribble" }
+func (q quiet) Recipe() string                            { return "custom" }
+func (q quiet) Terms() (t world.Terms)                    { return t }
+func (q quiet) Plan(*world.Plan) world.Episode            { return q }
+func (q quiet) Users() []int                              { return scribble(q).Users() }
+func (q quiet) Parents() []string                         { return scribble(q).Parents() }
+func (q quiet) Run(u *world.User)                         { scribble(q).Run(u) }
+func (q quiet) MayWaitForever(*world.World) bool          { return false }
+func (q quiet) Judge(*world.World) (none world.Judgement) { return none }
 
 // A search that is stopped again and again, and goes on from its checkpoint, sees what one sees that is not stopped.
 func TestASearchGoesOn(t *testing.T) {
-	whole := searchOf(t, Config{Faults: Loss})
+	whole := searchOf(t, Config{Faults: world.Loss})
 	file := filepath.Join(t.TempDir(), "checkpoint")
 	var r Result
-	for runs := 7; r.Extent.Word != ExtentComplete; runs += 7 {
-		if r = searchOf(t, Config{Faults: Loss, Checkpoint: file, Episodes: runs}); runs > 10000 {
+	for runs := 7; r.Extent.Word != tally.Complete; runs += 7 {
+		if r = searchOf(t, Config{Faults: world.Loss, Checkpoint: file, Episodes: runs}); runs > 10000 {
 			t.Fatalf("not finished: %v", r.Extent)
 		}
 	}
@@ -60,7 +65,7 @@ func TestASearchGoesOnWithWhatItFound(t *testing.T) {
 	w := ScribblePlans()
 	whole := searchIn(t, w, Config{NoFaultsAtAll: true})
 	r, file := Result{}, filepath.Join(t.TempDir(), "checkpoint")
-	for runs := 7; r.Extent.Word != ExtentComplete && runs < 2*whole.Extent.Runs; runs += 7 {
+	for runs := 7; r.Extent.Word != tally.Complete && runs < 2*whole.Extent.Runs; runs += 7 {
 		r = searchIn(t, w, Config{NoFaultsAtAll: true, Checkpoint: file, Episodes: runs})
 	}
 	if !reflect.DeepEqual(found(whole), found(r)) || len(r.Violations) < 5 || r.Hash != whole.Hash {
@@ -80,12 +85,12 @@ func found(r Result) map[string]int {
 // A checkpoint of another search, or what is none, is refused and left as it is.
 func TestACheckpointIsOfOneSearch(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "checkpoint")
-	searchOf(t, Config{Faults: Loss, Checkpoint: file, Episodes: 5})
+	searchOf(t, Config{Faults: world.Loss, Checkpoint: file, Episodes: 5})
 	before, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := searchOf(t, Config{Faults: Expiry, Checkpoint: file}); r.Verdict != VerdictUnknown ||
+	if r := searchOf(t, Config{Faults: world.Expiry, Checkpoint: file}); r.Verdict != VerdictUnknown ||
 		!strings.Contains(r.Reason, "faults loss") {
 		t.Errorf("%v: %s", r.Verdict, r.Reason)
 	}
@@ -95,7 +100,7 @@ func TestACheckpointIsOfOneSearch(t *testing.T) {
 	if err := os.WriteFile(file, before[:len(before)/2], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if r := searchOf(t, Config{Faults: Loss, Checkpoint: file}); r.Verdict != VerdictUnknown ||
+	if r := searchOf(t, Config{Faults: world.Loss, Checkpoint: file}); r.Verdict != VerdictUnknown ||
 		!strings.Contains(r.Reason, "cut off") {
 		t.Errorf("%v: %s", r.Verdict, r.Reason)
 	}

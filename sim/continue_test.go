@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/replay"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // lostWakeup is a counterexample of the published lock, with its replay.
@@ -49,12 +51,12 @@ func TestContinuationsBeginAlike(t *testing.T) {
 	}
 }
 
-func upTo(step int, trace []sim.Step) []string {
-	end := slices.IndexFunc(trace, func(s sim.Step) bool { return s.N > step })
+func upTo(step int, trace []world.Step) []string {
+	end := slices.IndexFunc(trace, func(s world.Step) bool { return s.N > step })
 	if end < 0 {
 		end = len(trace)
 	}
-	return sim.Lines(trace[:end])
+	return replay.Lines(trace[:end])
 }
 
 // The curve says what the runs say, is the same at any GOMAXPROCS, and ends in the violation: after the
@@ -62,10 +64,10 @@ func upTo(step int, trace []sim.Step) []string {
 func TestContinuationsCount(t *testing.T) {
 	w, c, r := lostWakeup(t)
 	const runs = 12
-	var curves [2][]sim.Continuation
+	var curves [2][]replay.Continuation
 	for i, procs := range []int{1, 4} {
 		was := runtime.GOMAXPROCS(procs)
-		curve, err := sim.Continuations(t.Context(), w, c, r, runs)
+		curve, err := replay.Continuations(t.Context(), w, c, r, runs)
 		runtime.GOMAXPROCS(was)
 		if err != nil {
 			t.Fatal(err)
@@ -85,10 +87,10 @@ func TestContinuationsCount(t *testing.T) {
 }
 
 // countAlone is the reference: every continuation as an episode of its own.
-func countAlone(w sim.Workload, c *sim.Counterexample, r *sim.Replayed, runs int) (points []sim.Continuation) {
+func countAlone(w sim.Workload, c *sim.Counterexample, r *sim.Replayed, runs int) (points []replay.Continuation) {
 	cfg := sim.Config{NoFaultsAtAll: true, Clients: c.Clients, Ops: c.Ops}
 	for step := range r.Record.Marks {
-		p := sim.Continuation{Step: step, Runs: runs}
+		p := replay.Continuation{Step: step, Runs: runs}
 		for i := range runs {
 			one := sim.RunOne(w, cfg, sim.Fork(r, step, i))
 			if slices.ContainsFunc(one.Violations, func(v sim.Violation) bool { return v.Property == c.Property }) {
@@ -104,18 +106,18 @@ func TestContinuationsOfNothing(t *testing.T) {
 	w, c, r := lostWakeup(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := sim.Continuations(ctx, w, c, r, 100); !errors.Is(err, context.Canceled) {
+	if _, err := replay.Continuations(ctx, w, c, r, 100); !errors.Is(err, context.Canceled) {
 		t.Errorf("of a context that has ended: %v", err)
 	}
 	r.Violation = nil
-	if _, err := sim.Continuations(t.Context(), w, c, r, 100); !errors.Is(err, sim.ErrConfig) {
+	if _, err := replay.Continuations(t.Context(), w, c, r, 100); !errors.Is(err, sim.ErrConfig) {
 		t.Errorf("of a run in which nothing broke: %v", err)
 	}
 }
 
 // Every line of a trace says as facts what it says in words.
 func TestDetails(t *testing.T) {
-	seen := map[sim.Kind]int{}
+	seen := map[world.Kind]int{}
 	for seed := range uint64(60) {
 		for _, kind := range []string{"lock", "queue"} {
 			one := sim.RunOne(find(t, kind, ""), sim.Config{}, sim.NewRandomSource(7, seed))
@@ -127,9 +129,9 @@ func TestDetails(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []sim.Kind{
-		sim.KindCall, sim.KindReturn, sim.KindRequest, sim.KindExchange, sim.KindReply, sim.KindWatch, sim.KindClosed,
-		sim.KindConnect, sim.KindFault, sim.KindHealed, sim.KindTime, sim.KindShared,
+	for _, kind := range []world.Kind{
+		world.KindCall, world.KindReturn, world.KindRequest, world.KindExchange, world.KindReply, world.KindWatch, world.KindClosed,
+		world.KindConnect, world.KindFault, world.KindHealed, world.KindTime, world.KindShared,
 	} {
 		if seen[kind] == 0 {
 			t.Errorf("no line of kind %s", kind)
@@ -137,35 +139,35 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-func detailProblem(s sim.Step) string {
-	request := s.Kind == sim.KindRequest || s.Kind == sim.KindExchange
+func detailProblem(s world.Step) string {
+	request := s.Kind == world.KindRequest || s.Kind == world.KindExchange
 	switch {
 	case s.Client < 0 && (s.Server >= 0 || s.Session != 0):
 		return "the world has a session"
 	case s.Server >= 0 && s.Session == 0:
 		return "connected without a session"
-	case (request || s.Lost == sim.LostRequest || s.Lost == sim.LostReply) != (s.Request != ""):
+	case (request || s.Lost == world.LostRequest || s.Lost == world.LostReply) != (s.Request != ""):
 		return "a request without a name, or a name without a request"
 	case request && s.Path == "" && s.Request != "close":
 		return "a request without a path"
 	case s.Failed() != strings.HasPrefix(s.Result, "zk: "), (s.Made != "") != strings.HasPrefix(s.Result, "-> "):
 		return "an answer that is in words only"
-	case (s.Kind == sim.KindFault || s.Kind == sim.KindHealed) != (bits.OnesCount16(uint16(s.Fault)) == 1):
+	case (s.Kind == world.KindFault || s.Kind == world.KindHealed) != (bits.OnesCount16(uint16(s.Fault)) == 1):
 		return "a fault without a name, or a name without a fault"
-	case s.Kind == sim.KindFault && s.Event != "! "+s.Fault.String() ||
-		s.Kind == sim.KindHealed && s.Event != s.Fault.String():
+	case s.Kind == world.KindFault && s.Event != "! "+s.Fault.String() ||
+		s.Kind == world.KindHealed && s.Event != s.Fault.String():
 		return "a fault of another name"
-	case (s.Kind == sim.KindConnect) != (s.Dialled != ""):
+	case (s.Kind == world.KindConnect) != (s.Dialled != ""):
 		return "nothing came of dialling"
-	case s.Dialled == sim.DialledRefused && s.Server >= 0, s.Dialled == sim.DialledExpired && s.Session != 0:
+	case s.Dialled == world.DialledRefused && s.Server >= 0, s.Dialled == world.DialledExpired && s.Session != 0:
 		return "something else came of dialling"
-	case (s.Kind == sim.KindWatch || s.Lost == sim.LostEvent) != (s.Type != 0):
+	case (s.Kind == world.KindWatch || s.Lost == world.LostEvent) != (s.Type != 0):
 		return "an event without a type"
-	case request && (s.Sent > s.N || s.Server < 0 && s.Kind == sim.KindExchange && s.Request != "close"):
+	case request && (s.Sent > s.N || s.Server < 0 && s.Kind == world.KindExchange && s.Request != "close"):
 		return "a request that is answered before it is sent, or by nobody"
-	case s.Kind == sim.KindWatch && s.Zxid == 0:
+	case s.Kind == world.KindWatch && s.Zxid == 0:
 		return "an event without a transaction"
-	case (s.Kind == sim.KindCall || s.Kind == sim.KindReturn) && s.Op == 0:
+	case (s.Kind == world.KindCall || s.Kind == world.KindReturn) && s.Op == 0:
 		return "a call of nothing"
 	}
 	return ""

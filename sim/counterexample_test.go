@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 func anyExample(t *testing.T) *sim.Counterexample {
@@ -110,7 +111,7 @@ func TestImpossibleCounterexamples(t *testing.T) {
 	} {
 		c := *anyExample(t)
 		change(&c)
-		if _, err := replay(&c); err == nil {
+		if _, err := replayOf(&c); err == nil {
 			t.Errorf("%s: it ran", name)
 		}
 	}
@@ -119,7 +120,7 @@ func TestImpossibleCounterexamples(t *testing.T) {
 // Choices that were made for another run are taken as far as they go; that is no reason to panic.
 func TestAnyChoicesReplay(t *testing.T) {
 	w := find(t, "queue", "")
-	for _, choices := range []sim.Choices{nil, {-5, math.MaxInt, -1},
+	for _, choices := range []world.Choices{nil, {-5, math.MaxInt, -1},
 		{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 99, 99, 99, 99, 99, 99}} {
 		if one := sim.RunOne(w, sim.Config{}, choices.Replay()); len(one.Violations) > 0 {
 			t.Errorf("%v: %v", choices, one.Violations)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/internal/cover"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // What was seen depends on the seed alone: neither on the number of workers nor on the order in which episodes end.
@@ -29,7 +31,7 @@ func TestCoverageDoesNotDependOnWorkers(t *testing.T) {
 func TestCoverageChangesNoRun(t *testing.T) {
 	for strategy := range sampling() {
 		w := find(t, "lock", "")
-		cfg := sim.Config{Episodes: 130, Seed: 5, Faults: sim.EveryFault, Strategy: strategy, Near: sim.NearFor(strategy)}
+		cfg := sim.Config{Episodes: 130, Seed: 5, Faults: world.EveryFault, Strategy: strategy, Near: sim.NearFor(strategy)}
 		without := run(t, w, cfg)
 		cfg.Coverage = true
 		if with := run(t, w, cfg); with.Hash != without.Hash || without.Coverage != nil || with.Coverage == nil {
@@ -90,13 +92,13 @@ func TestPlacements(t *testing.T) {
 	if f := c.Operations["acquire"]["loss"]; f.Struck == 0 || f.Offered-f.Struck != left {
 		t.Errorf("%+v is said of lost connections in acquires, and %d ways are left", f, left)
 	}
-	few := run(t, find(t, "lock", ""), sim.Config{Episodes: 3, Seed: 1, Faults: sim.Loss, Coverage: true}).Coverage
+	few := run(t, find(t, "lock", ""), sim.Config{Episodes: 3, Seed: 1, Faults: world.Loss, Coverage: true}).Coverage
 	for _, p := range few.Never {
-		if p.Fault != "loss" || p.Way == "reply lost" && (p.Place != "on its way" || p.Request == "") {
+		if p.Fault != "loss" || p.Variant == "reply lost" && (p.Place != "on its way" || p.Request == "") {
 			t.Errorf("a fault could strike so: %s: %v", p.Fault, p)
 		}
 	}
-	if !slices.ContainsFunc(few.Never, func(p sim.Placement) bool { return p.Way == "reply lost" }) {
+	if !slices.ContainsFunc(few.Never, func(p cover.Placement) bool { return p.Variant == "reply lost" }) {
 		t.Error("in three episodes every reply was lost")
 	}
 }

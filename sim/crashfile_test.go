@@ -61,7 +61,7 @@ func childCrash(args []string) error {
 func TestCrashLeavesAFile(t *testing.T) {
 	ways := map[string]string{
 		"crash random":   `again '?([^"']+\.json)'?`,
-		"crash sweep":    `again '?([^"']+\.json)'?`,
+		"crash mix":      `again '?([^"']+\.json)'?`,
 		"test crasher 3": `go test github.com/zktorture/zktorture/sim -run '\^TestAsChild\$/\^3\$' -zktorture\.replay='?([^"']+\.json)'?`,
 	}
 	for way, again := range ways {
@@ -94,7 +94,7 @@ func TestReplayFlag(t *testing.T) {
 	}
 	for _, c := range []struct{ recipe, file, want string }{
 		{"crasher", named[1], "panic: out of cheese"},
-		{"panics", named[1], "lock (custom) broke panic: "},
+		{"panics", named[1], "lock (custom): c1 panicked in acquire: "},
 		{"mended", named[1], ".json failed before, and passes now: keep it"},
 		{"DQ1", named[1], "this test is of queue"},
 		{"mended", "nowhere", "-zktorture.replay=nowhere: open nowhere"},
@@ -112,7 +112,7 @@ func TestNoCrashFileIsLeft(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	run(t, broken(t, "readme"), sim.Config{Episodes: 5, Seed: 1})
-	run(t, find(t, "lock", "ours"), sim.Config{Strategy: "sweep", Episodes: 50, Seed: 1})
+	run(t, find(t, "lock", "ours"), sim.Config{Strategy: "mix", Episodes: 50, Seed: 1})
 	sim.Check(t, find(t, "lock", "ours"), sim.WithEpisodes(50), sim.WithSeed(1))
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left: %v %v", left, err)

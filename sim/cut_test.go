@@ -8,6 +8,7 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -18,17 +19,17 @@ type cutting struct {
 	left *atomic.Int64 // episodes until then
 }
 
-func (c cutting) Plan(p *sim.Plan) sim.Episode { return cutEpisode{c.Workload.Plan(p), c.left} }
+func (c cutting) Plan(p *world.Plan) world.Episode { return cutEpisode{c.Workload.Plan(p), c.left} }
 
 type cutEpisode struct {
-	sim.Episode
+	world.Episode
 	left *atomic.Int64
 }
 
-func (e cutEpisode) Judge(w *sim.World) sim.Judgement {
+func (e cutEpisode) Judge(w *world.World) world.Judgement {
 	j := e.Episode.Judge(w)
 	then := j.Later
-	j.Later = func() (later sim.Judgement) {
+	j.Later = func() (later world.Judgement) {
 		if e.left.Add(-1) == 0 {
 			runtime.Goexit()
 		}

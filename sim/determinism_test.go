@@ -12,9 +12,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/replay"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo"
 )
@@ -49,7 +51,7 @@ func animals() (all []subject) {
 func seedsOf(t *testing.T, variable string, normally int) uint64 {
 	text, given := os.LookupEnv(variable)
 	switch {
-	case bubbles.RaceDetector:
+	case testkit.RaceDetector:
 		return 2
 	case !given && testing.Short():
 		return uint64(max(normally/4, 2))
@@ -92,8 +94,8 @@ func TestDeterminismWithinAnotherConnection(t *testing.T) {
 func TestDeterminismOfCrowds(t *testing.T) {
 	n := seedsOf(t, "ZKTORTURE_SEEDS", 400)
 	for i, s := range ours() {
-		faults := [...]sim.Faults{
-			sim.AllFaults, sim.Cancel, sim.Cancel | sim.Time, sim.Expiry | sim.Loss, sim.EveryFault, sim.Quorum | sim.Deposed,
+		faults := [...]world.Faults{
+			world.AllFaults, world.Cancel, world.Cancel | world.Time, world.Expiry | world.Loss, world.EveryFault, world.Quorum | world.Deposed,
 		}[i%6]
 		compareSeeds(t, s, sim.Config{Clients: 8, Ops: 6, Faults: faults, Seed: 2}, max(n/400, 3))
 	}
@@ -104,22 +106,9 @@ func TestDeterminismOfCrowds(t *testing.T) {
 func TestDeterminismOfTheZoo(t *testing.T) {
 	n := seedsOf(t, "ZKTORTURE_ZOO_SEEDS", 4)
 	all := animals()
-	for i := range bubbles.Share(len(all)) {
-		s := all[i*len(all)/bubbles.Share(len(all))]
+	for i := range testkit.Share(len(all)) {
+		s := all[i*len(all)/testkit.Share(len(all))]
 		compareSeeds(t, s, sim.Config{Clients: s.clients}, n)
-	}
-}
-
-// It holds for the runs of a sweep.
-func TestDeterminismOfSweeps(t *testing.T) {
-	n := seedsOf(t, "ZKTORTURE_SEEDS", 400)
-	for _, s := range ours() {
-		for base := range max(n/400, 1) {
-			cfg := sim.Config{Clients: s.clients, Seed: 3}
-			runs := func() []sim.Source { return sim.SweepOf(s.w, cfg, base) }
-			sample := min(len(runs()), max(bubbles.Share(12), 3))
-			compare(t, s, cfg, uint64(sample), func(i uint64) sim.Source { return runs()[i] })
-		}
 	}
 }
 
@@ -128,19 +117,19 @@ func TestDeterminismOfMixes(t *testing.T) {
 	n := seedsOf(t, "ZKTORTURE_SEEDS", 400)
 	all := ours()
 	for i, s := range all {
-		cfg := sim.Config{Clients: s.clients, Faults: []sim.Faults{sim.AllFaults, sim.EveryFault}[i%2]}
-		source := func(i uint64) sim.Source { return sim.SourceOf("mix", 6, i) }
+		cfg := sim.Config{Clients: s.clients, Faults: []world.Faults{world.AllFaults, world.EveryFault}[i%2]}
+		source := func(i uint64) world.Source { return sim.SourceOf("mix", 6, i) }
 		compare(t, s, cfg, max(n/uint64(len(all)), uint64(len(sim.Turns()))), source)
 	}
 }
 
 func compareSeeds(t *testing.T, s subject, cfg sim.Config, n uint64) {
 	t.Helper()
-	compare(t, s, cfg, n, func(i uint64) sim.Source { return sim.NewRandomSource(cfg.Seed+1, i) })
+	compare(t, s, cfg, n, func(i uint64) world.Source { return sim.NewRandomSource(cfg.Seed+1, i) })
 }
 
 // compare runs n lists of choices of a recipe in several ways and compares them one by one.
-func compare(t *testing.T, s subject, cfg sim.Config, n uint64, source func(i uint64) sim.Source) {
+func compare(t *testing.T, s subject, cfg sim.Config, n uint64, source func(i uint64) world.Source) {
 	t.Helper()
 	alone := hashes(1, n, func() sim.Hasher { return sim.HashOne }, s.w, cfg, source)
 	two := hashes(2, n, func() sim.Hasher { return sim.HashOne }, s.w, cfg, source)
@@ -151,14 +140,14 @@ func compare(t *testing.T, s subject, cfg sim.Config, n uint64, source func(i ui
 			t.Errorf("%s: seed %d of %d: hash %016x with one processor, %016x with two, "+
 				"%016x beside others with four%s",
 				s.name, i, cfg.Seed+1, alone[i], two[i], beside[i],
-				difference(s, cfg, func() sim.Source { return source(i) }))
+				difference(s, cfg, func() world.Source { return source(i) }))
 		}
 	}
 }
 
 // hashes runs with so many processors, and as many runs at a time.
 func hashes(procs int, n uint64, newHasher func() sim.Hasher, w sim.Workload, cfg sim.Config,
-	source func(uint64) sim.Source) []uint64 {
+	source func(uint64) world.Source) []uint64 {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 	all := make([]uint64, n)
 	var workers sync.WaitGroup
@@ -194,11 +183,11 @@ func busy() (stop func()) {
 var sink atomic.Value
 
 // difference names the first step at which runs of equal choices differ, if that can be seen again.
-func difference(s subject, cfg sim.Config, source func() sim.Source) string {
+func difference(s subject, cfg sim.Config, source func() world.Source) string {
 	one := sim.RunOne(s.w, cfg, source())
 	for range 100 {
 		other := sim.RunOne(s.w, cfg, source())
-		x, y := sim.Lines(one.Trace), sim.Lines(other.Trace)
+		x, y := replay.Lines(one.Trace), replay.Lines(other.Trace)
 		for i := range min(len(x), len(y)) {
 			if x[i] != y[i] {
 				return fmt.Sprintf("; first at line %d of the trace:\n  %s\n  %s", i+1, x[i], y[i])
@@ -250,7 +239,7 @@ var update = flag.Bool("update", false, "write the hashes that came out into tes
 // The hash covers the steps: two seeds that are not the same run do not have the same hash, and
 // equal hashes mean equal traces.
 func TestHashTellsRunsApart(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	for _, recipe := range []string{"ours", "ours/simple-watch", "published/WriteLock"} {
 		tellsRunsApart(t, find(t, "lock", recipe))
 	}
@@ -263,7 +252,7 @@ func tellsRunsApart(t *testing.T, w sim.Workload) {
 		first := map[uint64]string{}
 		for seed := range uint64(seeds) {
 			one := sim.RunOne(w, sim.Config{}, sim.NewRandomSource(stream, seed))
-			trace := sim.Story(w, sim.Violation{}, one.Trace)
+			trace := sim.Found{Trace: one.Trace}.Story(w)
 			if other, seen := first[one.Hash]; seen && other != trace {
 				t.Fatalf("%s, seed %d: episode %d has the hash of another run", w.Recipe(), stream, seed)
 			}
@@ -280,7 +269,6 @@ func tellsRunsApart(t *testing.T, w sim.Workload) {
 func TestResultDoesNotDependOnWorkers(t *testing.T) {
 	for strategy := range sampling() {
 		w := find(t, "lock", "published/WriteLock")
-		// In fewer the sweep finds nothing.
 		cfg := sim.Config{Episodes: 400, Seed: 5, Strategy: strategy, Workers: 1, NoShrink: true, Near: sim.NearFor(strategy)}
 		one := run(t, w, cfg)
 		cfg.Workers = 2
@@ -292,7 +280,7 @@ func TestResultDoesNotDependOnWorkers(t *testing.T) {
 // A campaign that is to end with the first violation of a property finds the first, whatever the
 // number of workers, and little more is run.
 func TestUntilTheFirst(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	w := find(t, "lock", "published/WriteLock")
 	cfg := sim.Config{Episodes: 1500, Seed: 5, NoShrink: true}
 	for _, f := range run(t, w, cfg).Violations {

@@ -8,12 +8,12 @@
 // step one request reaches the servers, one reply or event reaches a client, one caller gives up, one process crashes
 // or comes back, or time passes.
 //
-// One [Source] of choices decides what each step is, which faults strike, and what users do. Equal choices give equal
-// runs, byte for byte: a run is its list of [Choices]. One run is an episode, and a campaign ([Run]) runs many. If an
+// One [world.Source] of choices decides what each step is, which faults strike, and what users do. Equal choices give equal
+// runs, byte for byte: a run is its list of [world.Choices]. One run is an episode, and a campaign ([Run]) runs many. If an
 // episode breaks a property it is shrunk by taking choices away, and kept as a [Counterexample] that can be run again
 // ([Replay]).
 //
-// An episode has three phases. In the first, faults strike ([Faults]). In the second, the liveness phase, faults are
+// An episode has three phases. In the first, faults strike ([world.Faults]). In the second, the liveness phase, faults are
 // healed, dead sessions expire, and every user has to finish. In the third the [Workload] judges what the users saw,
 // and what is left at the servers.
 //
@@ -25,7 +25,7 @@
 //
 // # Doors
 //
-// A process reaches the servers through a [Door], which the workload chooses. In process it has a [fakezk.Conn], which
+// A process reaches the servers through a [world.Door], which the workload chooses. In process it has a [goclient.Conn], which
 // imitates go-zookeeper and wakes one goroutine at a time. Over the wire it has go-zookeeper's own *zk.Conn, or dials
 // by itself; connections are in memory, and the world sees frames. Steps, faults, sources, shrinking, stories and
 // judges are the same. The differences over the wire are:
@@ -36,18 +36,20 @@
 //     works. The world chooses which server answers an address.
 //   - The users of a process share its connection. A request is attributed to the user that the world has just woken.
 //     If it had to wake several, as when their connection broke, the request is not attributed, and what depends on
-//     that is not judged ([World.Attributed], [Result.Partly]).
-//   - Code that dials by itself may have several connections, which [User.ZKOption] tells apart. An operation goes by
+//     that is not judged ([world.World.Attributed], [Result.Partly]).
+//   - Code that dials by itself may have several connections, which [world.User.ZKOption] tells apart. An operation goes by
 //     the session of the one over which it last asked for an ephemeral znode; if it asked for none, for a change; else
 //     for anything. Sessions that the code has closed are forgotten.
 //   - Go-zookeeper has goroutines of its own. So equal choices may give different runs, unless the program was built in
-//     exact mode ([Exact]). A counterexample whose runs differed says so ([Divergence]).
+//     exact mode ([Exact]). A counterexample whose runs differed says so ([replay.Divergence]).
 //   - An episode takes nine times as long.
 //
 // # Use
 //
-// [Check] tests a workload in a Go test, [Property] in a fuzz test, and [Run] is what the command torture runs.
-// Package workload has workloads for locks, queues and others, and what is needed to write your own.
+// [Check] tests a workload in a Go test, [CheckBytes] in a fuzz test, and [Run] is what the command torture runs.
+// Package workload has workloads for locks, queues and others, and what is needed to write your own. The world itself, and
+// what the scripts of its users, its judges and its traces are made of, is package [world]. What campaigns that are run in
+// parts add up is package [tally], and certificates of searches are package prove.
 //
-// What the world can and cannot do to clients is in docs/FIDELITY.md.
+// What the world can and cannot do to clients is in docs/explanation/fidelity.md.
 package sim

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -62,10 +63,10 @@ func TestExactChoicesAreAll(t *testing.T) {
 }
 
 // calmRuntime makes the choices of another source, and the calmest for the runtime.
-type calmRuntime struct{ source sim.Source }
+type calmRuntime struct{ source world.Source }
 
 func (c calmRuntime) Choose(n int, label string) int {
-	if label == sim.LabelRuntime {
+	if label == world.LabelRuntime {
 		return 0
 	}
 	return c.source.Choose(n, label)
@@ -155,7 +156,7 @@ func TestExactForOtherSources(t *testing.T) {
 }
 
 // chooser hides what a source can do beside choosing.
-type chooser struct{ source sim.Source }
+type chooser struct{ source world.Source }
 
 func (p chooser) Choose(n int, label string) int { return p.source.Choose(n, label) }
 

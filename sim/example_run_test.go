@@ -48,11 +48,11 @@ func ExampleRun() {
 	}
 	fmt.Println(result.Verdict, "after", result.Episodes, "episodes")
 	for _, found := range result.Violations {
-		fmt.Print(sim.Story(lock, found.Violation, found.Trace))
+		fmt.Print(found.Story(lock))
 	}
 	// Output:
 	// violation after 1000 episodes
-	// lock (custom) broke progress: c2 still waits in acquire: it watches /t/lock, which does not exist; it has no znode in the queue
+	// lock (custom): c2 still waits in acquire: it watches /t/lock, which does not exist; it has no znode in the queue (progress)
 	//
 	//     0    0.000s  c1  > acquire()
 	//     0    0.000s  c2  > acquire()

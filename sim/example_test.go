@@ -90,6 +90,6 @@ func ExampleCheck() {
 	_ = func(t *testing.T) { // func TestSmallLock(t *testing.T)
 		sim.Check(t, workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 			return &smallLock{conn: c, path: path}
-		}), sim.WithFaults(sim.Expiry|sim.Watch|sim.Pause|sim.Time|sim.Cancel))
+		}), sim.WithFaults("expiry,pause,time,cancel"))
 	}
 }

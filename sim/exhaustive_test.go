@@ -12,7 +12,11 @@ import (
 	"github.com/go-zookeeper/zk"
 	"pgregory.net/rapid"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/sim/internal/draw"
+	"github.com/zktorture/zktorture/sim/internal/search"
+	"github.com/zktorture/zktorture/sim/tally"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // scribble is a workload of a few random requests a client. Each order of calls and returns with other results breaks a
@@ -21,13 +25,14 @@ type scribble [][]string
 
 const scribbled = "/t/s"
 
-func (s scribble) Name() string               { return "scribble" }
-func (s scribble) Recipe() string             { return "custom" }
-func (s scribble) Plan(*Plan) Episode         { return s }
-func (s scribble) Users() []int               { return slices.Repeat([]int{1}, len(s)) }
-func (s scribble) Parents() []string          { return []string{scribbled} }
-func (s scribble) MayWaitForever(*World) bool { return false }
-func (s scribble) Judge(w *World) (j Judgement) {
+func (s scribble) Name() string                     { return "scribble" }
+func (s scribble) Recipe() string                   { return "custom" }
+func (s scribble) Terms() (t world.Terms)           { return t }
+func (s scribble) Plan(*world.Plan) world.Episode   { return s }
+func (s scribble) Users() []int                     { return slices.Repeat([]int{1}, len(s)) }
+func (s scribble) Parents() []string                { return []string{scribbled} }
+func (s scribble) MayWaitForever(*world.World) bool { return false }
+func (s scribble) Judge(w *world.World) (j world.Judgement) {
 	var lines []string
 	for _, op := range w.Ops() {
 		lines = append(lines, fmt.Sprintf("%08d c%d calls %s", op.Call, op.Client, op.Name))
@@ -39,44 +44,46 @@ func (s scribble) Judge(w *World) (j Judgement) {
 	for i := range lines {
 		lines[i] = lines[i][9:]
 	}
-	return Judgement{Violations: []Violation{{Property: strings.Join(lines, "\n")}}}
+	return world.Judgement{Violations: []world.Violation{{Property: strings.Join(lines, "\n")}}}
 }
 
-func (s scribble) Run(u *User) {
+func (s scribble) Run(u *world.User) {
 	lost := min(u.Incarnation, len(s[u.Client])) // a crash costs one
 	for _, what := range s[u.Client][lost:] {
 		_, op := u.Begin(what, "", true)
 		result, err := scribbles[what](u)
-		op.End(OK, result, err)
+		op.End(world.OK, result, err)
 	}
 }
 
 // scribbles are what a user can do.
-var scribbles = map[string]func(u *User) (string, error){
-	"make": func(u *User) (string, error) { return u.Conn().Create(scribbled+"/a", nil, 0, zk.WorldACL(zk.PermAll)) },
-	"enlist": func(u *User) (string, error) {
+var scribbles = map[string]func(u *world.User) (string, error){
+	"make": func(u *world.User) (string, error) {
+		return u.Conn().Create(scribbled+"/a", nil, 0, zk.WorldACL(zk.PermAll))
+	},
+	"enlist": func(u *world.User) (string, error) {
 		return u.Conn().Create(scribbled+"/e-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
 	},
-	"remove": func(u *User) (string, error) { return "", u.Conn().Delete(scribbled+"/a", -1) },
-	"list": func(u *User) (string, error) {
+	"remove": func(u *world.User) (string, error) { return "", u.Conn().Delete(scribbled+"/a", -1) },
+	"list": func(u *world.User) (string, error) {
 		names, _, err := u.Conn().Children(scribbled)
 		return fmt.Sprint(len(names)), err
 	},
-	"await": func(u *User) (string, error) {
+	"await": func(u *world.User) (string, error) {
 		_, _, events, err := u.Conn().ExistsW(scribbled + "/a")
 		if err != nil {
 			return "", err
 		}
 		return waited(events, 20*time.Millisecond), nil
 	},
-	"doze": func(u *User) (string, error) {
+	"doze": func(u *world.User) (string, error) {
 		_, _, events, err := u.Conn().ChildrenW(scribbled)
 		if err != nil {
 			return "", err
 		}
 		return waited(events, 50*time.Millisecond), nil
 	},
-	"tell": func(u *User) (string, error) {
+	"tell": func(u *world.User) (string, error) {
 		u.Do("tell", func() string { return "" })
 		return "", nil
 	},
@@ -101,14 +108,14 @@ type searcher interface {
 
 // seenBy returns all that can be seen of a workload, and false if that takes too many runs.
 func seenBy(
-	t searcher, w Workload, faults Faults, without Reductions, backwards bool, runs int,
-) (map[string]bool, Extent) {
+	t searcher, w world.Workload, faults world.Faults, without search.Reductions, backwards bool, runs int,
+) (map[string]bool, tally.Extent) {
 	return seenIn(t, w, Config{Faults: faults, AtMost: 1, Without: without, Backwards: backwards, Episodes: runs})
 }
 
 // seenIn is seenBy of a search.
-func seenIn(t searcher, w Workload, cfg Config) (map[string]bool, Extent) {
-	cfg.Strategy, cfg.NoFaultsAtAll, cfg.Whole, cfg.NoShrink = Exhaustive, true, true, true
+func seenIn(t searcher, w world.Workload, cfg Config) (map[string]bool, tally.Extent) {
+	cfg.Strategy, cfg.NoFaultsAtAll, cfg.Whole, cfg.NoShrink = draw.Exhaustive, true, true, true
 	c, err := newCampaign(w, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -121,25 +128,25 @@ func seenIn(t searcher, w Workload, cfg Config) (map[string]bool, Extent) {
 	for _, f := range c.part.Found {
 		seen[f.Property] = true
 	}
-	return seen, c.part.extent(1)
+	return seen, c.part.Extent(1)
 }
 
 // What a search leaves out cannot be seen: with all reductions, and with none, it finds the same.
 func TestReductionsHideNothing(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	compared := 0
 	rapid.Check(t, func(t *rapid.T) {
 		names := slices.Sorted(maps.Keys(scribbles))
 		script := rapid.SliceOfN(rapid.SampledFrom(names), 1, 2)
 		w := scribble{script.Draw(t, "first"), script.Draw(t, "second")}
-		faults := rapid.SampledFrom([]Faults{NoFaults, NoFaults, Loss, Expiry, Watch, Pause, Time, Cancel, Crash, Stall}).Draw(t, "faults")
-		all, whole := seenBy(t, w, faults, AllReductions, false, 2500)
+		faults := rapid.SampledFrom([]world.Faults{world.NoFaults, world.NoFaults, world.Loss, world.Expiry, world.Watch, world.Pause, world.Time, world.Cancel, world.Crash, world.Stall}).Draw(t, "faults")
+		all, whole := seenBy(t, w, faults, search.AllReductions, false, 2500)
 		some, reduced := seenBy(t, w, faults, 0, false, 2500)
-		if reduced.Word != ExtentComplete || whole.Word != ExtentComplete {
+		if reduced.Word != tally.Complete || whole.Word != tally.Complete {
 			return
 		}
 		compared++
-		_, states := seenBy(t, w, faults, AllReductions&^ReduceStates, false, 2500)
+		_, states := seenBy(t, w, faults, search.AllReductions&^search.ReduceStates, false, 2500)
 		if !maps.Equal(all, some) || whole.Digest != states.Digest {
 			t.Fatalf("without reductions %d runs see\n%v\nwith them %d see\n%v", whole.Runs, slices.Sorted(maps.Keys(all)),
 				reduced.Runs, slices.Sorted(maps.Keys(some)))
@@ -156,15 +163,15 @@ func TestReductionsHideNothing(t *testing.T) {
 // Servers that are equal are one to the recipe: with clients that connect to each of them, and to one of those that are
 // equal, a search sees the same.
 func TestServersThatAreEqualAreOne(t *testing.T) {
-	bubbles.Many(t)
-	for _, faults := range []Faults{Lag, Deposed, Quorum} {
+	testkit.ManyWorlds(t)
+	for _, faults := range []world.Faults{world.Lag, world.Deposed, world.Quorum} {
 		for _, w := range []scribble{{{"make", "remove"}, {"list"}}, {{"await"}, {"make"}}} {
-			all, whole := seenBy(t, w, faults, ReduceServers|ReduceVariants, false, 1<<20)
+			all, whole := seenBy(t, w, faults, search.ReduceServers|search.ReduceVariants, false, 1<<20)
 			some, reduced := seenBy(t, w, faults, 0, false, 1<<20)
 			if _, back := seenBy(t, w, faults, 0, true, 1<<20); back.Digest != reduced.Digest {
 				t.Errorf("%v, %v: %v, backwards %v", faults, w, reduced, back)
 			}
-			if whole.Word != ExtentComplete || reduced.Word != ExtentComplete || whole.Runs < 2*reduced.Runs {
+			if whole.Word != tally.Complete || reduced.Word != tally.Complete || whole.Runs < 2*reduced.Runs {
 				t.Errorf("%v, %v: %v; of equal servers one: %v", faults, w, whole, reduced)
 			}
 			for _, seen := range slices.Sorted(maps.Keys(all)) {
@@ -182,29 +189,29 @@ func TestServersThatAreEqualAreOne(t *testing.T) {
 // couple is a scribble of one client, whose two users do the same.
 type couple struct{ scribble }
 
-func (c couple) Plan(*Plan) Episode { return c }
-func (c couple) Users() []int       { return []int{2} }
+func (c couple) Plan(*world.Plan) world.Episode { return c }
+func (c couple) Users() []int                   { return []int{2} }
 
 // A stall that may end at any moment shows all that one shows which ends late.
 func TestAStallThatMayEndMayEndLate(t *testing.T) {
 	w := couple{scribble{{"list", "make", "remove"}}}
-	all, whole := seenBy(t, w, Stall, ReduceVariants, false, 1<<20)
-	some, reduced := seenBy(t, w, Stall, 0, false, 1<<20)
-	if !maps.Equal(all, some) || whole.Runs <= reduced.Runs || reduced.Word != ExtentComplete {
+	all, whole := seenBy(t, w, world.Stall, search.ReduceVariants, false, 1<<20)
+	some, reduced := seenBy(t, w, world.Stall, 0, false, 1<<20)
+	if !maps.Equal(all, some) || whole.Runs <= reduced.Runs || reduced.Word != tally.Complete {
 		t.Errorf("%d executions differ in %v, and %d in %v", len(all), whole, len(some), reduced)
 	}
 }
 
 // In an outage a request fails at once, or waits for the majority.
 func TestInAnOutageRequestsFailOrWait(t *testing.T) {
-	seen, extent := seenBy(t, scribble{{"make", "remove"}}, Quorum, 0, false, 1<<20)
+	seen, extent := seenBy(t, scribble{{"make", "remove"}}, world.Quorum, 0, false, 1<<20)
 	for _, remove := range []string{"could not connect to a server", "node does not exist"} {
 		what := "c0 calls make\nc0: ok  zk: connection closed\nc0 calls remove\nc0: ok  zk: " + remove
 		if !seen[what] {
 			t.Errorf("not seen:\n%s", what)
 		}
 	}
-	if extent.Word != ExtentComplete {
+	if extent.Word != tally.Complete {
 		t.Error(extent)
 	}
 }
@@ -213,9 +220,9 @@ func TestInAnOutageRequestsFailOrWait(t *testing.T) {
 type scribblePlans struct{ scribble }
 
 // ScribblePlans returns a workload of nine plans, with an execution of which each breaks a property of its own.
-func ScribblePlans() Workload { return scribblePlans{} }
+func ScribblePlans() world.Workload { return scribblePlans{} }
 
-func (scribblePlans) Plan(p *Plan) Episode {
+func (scribblePlans) Plan(p *world.Plan) world.Episode {
 	scripts := [][]string{{"make", "list"}, {"list"}, {"await", "remove"}}
-	return scribble{scripts[p.Choose(3, PlanLabel(0))], scripts[p.Choose(3, PlanLabel(1))]}
+	return scribble{scripts[p.Choose(3, world.PlanLabel(0))], scripts[p.Choose(3, world.PlanLabel(1))]}
 }

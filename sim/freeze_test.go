@@ -8,9 +8,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -21,8 +22,8 @@ var frozen = map[string]struct {
 	at     string // the function named
 }{
 	"mutex":  {newMutexHolder, "sync.Mutex", "mutexHolder).Lock"},
-	"spins":  {newSpinner, "without end", "spinner).Lock"},
-	"spins2": {newBackgroundSpinner, "without end", "spinForEver"},
+	"spins":  {newSpinner, "is busy without calling", "spinner).Lock"},
+	"spins2": {newBackgroundSpinner, "is busy without calling", "spinForEver"},
 	"judges": {newOurLock, "a mistake of the workload's", "judgeForEver"},
 }
 
@@ -87,17 +88,17 @@ func frozenWorkload(name string) sim.Workload {
 // endless is a workload that judges without end.
 type endless struct{ sim.Workload }
 
-func (e endless) Plan(p *sim.Plan) sim.Episode { return endlessEpisode{e.Workload.Plan(p)} }
+func (e endless) Plan(p *world.Plan) world.Episode { return endlessEpisode{e.Workload.Plan(p)} }
 
-type endlessEpisode struct{ sim.Episode }
+type endlessEpisode struct{ world.Episode }
 
-func (e endlessEpisode) Judge(w *sim.World) sim.Judgement { return judgeForEver(w) }
+func (e endlessEpisode) Judge(w *world.World) world.Judgement { return judgeForEver(w) }
 
 //go:noinline
-func judgeForEver(w *sim.World) sim.Judgement {
+func judgeForEver(w *world.World) world.Judgement {
 	for w.Now() >= 0 {
 	}
-	return sim.Judgement{}
+	return world.Judgement{}
 }
 
 // childRun runs a campaign on a recipe that freezes.
@@ -109,7 +110,7 @@ func childRun(args []string) error {
 
 // childAgain replays a counterexample of a recipe that freezes now.
 func childAgain(args []string) error {
-	c := &sim.Counterexample{Faults: "none", Clients: 2, Ops: 2, Choices: sim.Choices{1, 0, 1, 1, 1}}
+	c := &sim.Counterexample{Faults: "none", Clients: 2, Ops: 2, Choices: world.Choices{1, 0, 1, 1, 1}}
 	_, err := sim.Replay(frozenWorkload(args[0]), c)
 	if errors.Is(err, sim.ErrFrozen) {
 		fmt.Println("verdict unknown")
@@ -129,7 +130,7 @@ func TestFrozenWorldIsReported(t *testing.T) {
 				if way != "run" && status == 0 {
 					t.Errorf("exit status 0")
 				}
-				for _, part := range []string{verdict, recipe.reason, recipe.at, "frozen for"} {
+				for _, part := range []string{verdict, recipe.reason, recipe.at, "no progress for"} {
 					if !strings.Contains(out, part) {
 						t.Errorf("%q is missing in:\n%s", part, out)
 					}
@@ -154,7 +155,7 @@ func (l looper) Unlock(context.Context) error { return nil }
 // either, which the liveness phase finds.
 func TestEndlessCallsBreakProgress(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, _ string) workload.Locker { return looper{c} })
-	r := run(t, w, sim.Config{Episodes: bubbles.Share(3), Seed: 1, NoFaultsAtAll: true, NoShrink: true})
+	r := run(t, w, sim.Config{Episodes: testkit.Share(3), Seed: 1, NoFaultsAtAll: true, NoShrink: true})
 	wantOnly(t, r, "progress", "livelock: c1 sent ")
 }
 
@@ -192,7 +193,7 @@ func TestGoroutineLeftBehind(t *testing.T) {
 		r := run(t, w, sim.Config{Episodes: 5, Seed: 1, NoFaultsAtAll: true})
 		wantOnly(t, r, "goroutine-leak", of)
 		text := r.Violations[0].Message
-		if strings.Contains(text, "sim.(*World)") || strings.Contains(text, "testing.tRunner") || strings.Contains(text, other) {
+		if strings.Contains(text, "sim/world.(*World)") || strings.Contains(text, "testing.tRunner") || strings.Contains(text, other) {
 			t.Errorf("the simulator's own goroutines are blamed, or another episode's:\n%s", text)
 		}
 	}

@@ -6,21 +6,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/await"
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // quitter makes the choices of another source and gives up before one of them, as rapid does in the
 // middle of whatever happens when it has run out of data.
 type quitter struct {
-	source sim.Source
+	source world.Source
 	left   int
 }
 
 func (q *quitter) Choose(n int, label string) int {
 	if q.left == 0 {
-		panic(sim.GivenUp("overrun"))
+		world.GiveUp("overrun")
 	}
 	q.left--
 	return q.source.Choose(n, label)
@@ -34,7 +34,7 @@ func TestEpisodeGivenUpAnywhere(t *testing.T) {
 	for _, kind := range []string{"lock", "queue", "doublebarrier"} {
 		w := find(t, kind, "ours")
 		runOne := sim.Runner()
-		for seed := range uint64(bubbles.Share(6)) {
+		for seed := range uint64(testkit.Share(6)) {
 			whole := runOne(w, sim.Config{}, sim.NewRandomSource(seed, 0))
 			for left := range whole.Made {
 				o := runOne(w, sim.Config{}, &quitter{sim.NewRandomSource(seed, 0), left})
@@ -48,7 +48,7 @@ func TestEpisodeGivenUpAnywhere(t *testing.T) {
 			}
 		}
 	}
-	await.Until(t, "the goroutines have gone", func() bool { return runtime.NumGoroutine() <= before })
+	testkit.Until(t, "the goroutines have gone", func() bool { return runtime.NumGoroutine() <= before })
 }
 
 // failing is a workload that panics, which is a mistake of its author and not of the recipe.
@@ -57,7 +57,7 @@ type failing struct {
 	at string
 }
 
-func (f failing) Plan(p *sim.Plan) sim.Episode {
+func (f failing) Plan(p *world.Plan) world.Episode {
 	if f.at == "plan" {
 		panic("out of ink")
 	}
@@ -65,15 +65,15 @@ func (f failing) Plan(p *sim.Plan) sim.Episode {
 }
 
 type failingEpisode struct {
-	sim.Episode
+	world.Episode
 	at string
 }
 
-func (e failingEpisode) Judge(w *sim.World) sim.Judgement {
+func (e failingEpisode) Judge(w *world.World) world.Judgement {
 	if e.at == "judge" {
 		panic("out of ink")
 	}
-	return sim.Judgement{Later: func() sim.Judgement { panic("out of ink") }}
+	return world.Judgement{Later: func() world.Judgement { panic("out of ink") }}
 }
 
 // A workload that panics has not been judged: the verdict is unknown, and says where that was.

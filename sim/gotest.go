@@ -5,7 +5,8 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/zktorture/zktorture/internal/shellword"
+	"github.com/zktorture/zktorture/internal/escape"
+	"github.com/zktorture/zktorture/sim/internal/bubble"
 )
 
 // goTest is the command that runs a test of this process again, in the same mode, from any folder of its module. It names
@@ -16,11 +17,11 @@ func goTest(name string) string {
 		parts = append(parts, "^"+regexp.QuoteMeta(part)+"$")
 	}
 	command := "go test"
-	if exactBuild {
+	if bubble.Exact {
 		command = "torture test"
 	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Path != "" && info.Path != "command-line-arguments" {
 		command += " " + strings.TrimSuffix(info.Path, ".test")
 	}
-	return command + " -run " + shellword.Quote(strings.Join(parts, "/"))
+	return command + " -run " + escape.Shell(strings.Join(parts, "/"))
 }

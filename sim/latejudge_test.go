@@ -9,6 +9,7 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -18,17 +19,17 @@ type slowly struct {
 	takes time.Duration
 }
 
-func (s slowly) Plan(p *sim.Plan) sim.Episode { return slowEpisode{s.Workload.Plan(p), s.takes} }
+func (s slowly) Plan(p *world.Plan) world.Episode { return slowEpisode{s.Workload.Plan(p), s.takes} }
 
 type slowEpisode struct {
-	sim.Episode
+	world.Episode
 	takes time.Duration
 }
 
-func (e slowEpisode) Judge(w *sim.World) sim.Judgement {
+func (e slowEpisode) Judge(w *world.World) world.Judgement {
 	j := e.Episode.Judge(w)
 	then := j.Later
-	j.Later = func() (later sim.Judgement) {
+	j.Later = func() (later world.Judgement) {
 		for end := time.Now().Add(e.takes); time.Now().Before(end); { // it works
 		}
 		if then != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -17,16 +18,16 @@ func TestAnswersOfHandshakesGetLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			lost, replaced := 0, 0
 			for seed := range uint64(500) {
-				one := sim.RunOne(w, sim.Config{Clients: 2, Faults: sim.Loss | sim.Expiry}, sim.NewRandomSource(3, seed))
+				one := sim.RunOne(w, sim.Config{Clients: 2, Faults: world.Loss | world.Expiry}, sim.NewRandomSource(3, seed))
 				for i, s := range one.Trace {
 					_, rest, is := strings.Cut(s.Result, " begins session ")
-					if s.Fault != sim.Loss || !is {
+					if s.Fault != world.Loss || !is {
 						continue
 					}
 					lost++
 					id, _, _ := strings.Cut(rest, ",")
 					for _, later := range one.Trace[i:] {
-						if later.Client == s.Client && later.Dialled == sim.DialledNew {
+						if later.Client == s.Client && later.Dialled == world.DialledNew {
 							replaced++
 							if strings.Contains(later.Result, id+" ") {
 								t.Errorf("seed %d: session %s is begun twice", seed, id)

@@ -10,9 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
+	_ "github.com/zktorture/zktorture/zoo/listed"
 )
 
 // childEnv names what this test binary does instead of running tests: some worlds cannot be
@@ -30,7 +31,7 @@ var children = map[string]func(args []string) error{
 }
 
 func TestMain(m *testing.M) {
-	if bubbles.RaceDetector { // worlds are ten times as slow then, and it needs no second processor to see a race
+	if testkit.RaceDetector { // worlds are ten times as slow then, and it needs no second processor to see a race
 		runtime.GOMAXPROCS(1)
 	}
 	words := strings.Fields(os.Getenv(childEnv))
@@ -61,7 +62,7 @@ func childWith(t *testing.T, what string, flags []string, env ...string) (output
 	return childIn(t, t.TempDir(), what, flags, env...)
 }
 
-// childIn is childWith in a folder: rapid writes its fail files below it.
+// childIn is childWith in a folder: counterexamples are written below it.
 func childIn(t *testing.T, dir, what string, flags []string, env ...string) (output string, status int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0],

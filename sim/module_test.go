@@ -10,8 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
-	"github.com/zktorture/zktorture/internal/thorough"
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 // A user's own recipe, in a module of its own: a lock that does not look whether its predecessor
@@ -75,15 +74,14 @@ import (
 
 func TestMyLock(t *testing.T) {
 	lock := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return New(c, path) })
-	sim.Check(t, lock, sim.WithFaults(sim.Time))
+	sim.Check(t, lock, sim.WithFaults("time"))
 }
 `
 	ownFuzz = `package mylock
 
 import (
+	"math/rand/v2"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
@@ -92,7 +90,12 @@ import (
 
 func FuzzMyLock(f *testing.F) {
 	lock := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return New(c, path) })
-	f.Fuzz(rapid.MakeFuzz(sim.Property(lock, sim.WithFaults(sim.NoFaults))))
+	for i := range 300 {
+		data := make([]byte, 64)
+		rand.NewChaCha8([32]byte{byte(i), byte(i >> 8)}).Read(data)
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { sim.CheckBytes(t, lock, data, sim.WithFaults("none")) })
 }
 `
 )
@@ -147,25 +150,28 @@ func goTest(t *testing.T, dir string, args ...string) (output string, ok bool) {
 // go test of a broken lock fails with a small story, which comes again with the command that is printed, and passes when
 // the lock is mended. Then -v says what became of the files.
 func TestUsersOwnModule(t *testing.T) {
-	if bubbles.RaceDetector {
+	if testkit.RaceDetector {
 		t.Skip("the module is built without the detector")
 	}
 	if lines := strings.Count(ownTest, "\n"); lines > 15 {
 		t.Errorf("a test of one's own takes %d lines", lines)
 	}
 	dir := userModule(t, brokenLock)
-	write(t, dir, "sweep_test.go", strings.NewReplacer("TestMyLock", "TestSweep", "sim.Time)",
-		`sim.NoFaults), sim.WithStrategy("sweep"), sim.WithEpisodes(100)`).Replace(ownTest))
+	write(t, dir, "other_test.go", strings.NewReplacer("TestMyLock", "TestRandom", `"time")`,
+		`"none"), sim.WithStrategy("random"), sim.WithEpisodes(100)`).Replace(ownTest))
 	t.Setenv("GITHUB_ACTIONS", "")
-	out, ok := goTest(t, dir, "-run", "TestMyLock|TestSweep", "-rapid.seed=1", ".")
-	if ok || strings.Count(out, "broke lost-wakeup: ") != 4 || strings.Contains(out, "::error") {
+	out, ok := goTest(t, dir, "-run", "TestMyLock|TestRandom", "-zktorture.seed=1", ".")
+	if ok || strings.Count(out, "(lost-wakeup)")+strings.Count(out, "lost-wakeup in lock (custom): the story is above") != 4 || strings.Contains(out, "::error") {
 		t.Fatalf("the broken lock passes, or is not said to lose a wake-up:\n%s", out)
 	}
 	if story := storyOf(out); len(story) > 18 || strings.Contains(strings.Join(story, "\n"), " c3 ") {
 		t.Errorf("the story is not small: %d lines\n%s", len(story), strings.Join(story, "\n"))
 	}
 	again := commandsAgain(t, dir, out)
-	files := []string{madeFile(t, dir, "TestMyLock/*.fail"), madeFile(t, dir, "TestSweep/lost-wakeup-*.json")}
+	if out, ok := goTest(t, dir, "-run", "FuzzMyLock", "."); ok || !strings.Contains(out, "lost-wakeup in lock (custom): the story is above") {
+		t.Errorf("of the bytes none finds the lost wake-up:\n%s", out)
+	}
+	files := []string{madeFile(t, dir, "TestMyLock/lost-wakeup-*.json"), madeFile(t, dir, "TestRandom/lost-wakeup-*.json")}
 	for i, command := range again {
 		if !strings.HasSuffix(strings.Join(command, " "), "="+files[i]) {
 			t.Errorf("%q does not name %s", command, files[i])
@@ -174,32 +180,27 @@ func TestUsersOwnModule(t *testing.T) {
 	annotated(t, dir, again[1])
 
 	write(t, dir, "mylock.go", strings.Replace(brokenLock, mend, mended, 1))
-	write(t, dir, "testdata/rapid/TestMyLock/TestMyLock-0.fail", "v0.0.0#1\n0x0")
-	words := regexp.MustCompile(`(?m)^v.*\n0x.*\n`).FindString(read(t, filepath.Join(dir, files[0])))
-	write(t, dir, "testdata/rapid/TestMyLock/TestMyLock-1.fail", words)
-	write(t, dir, "testdata/rapid/TestSweep/x.json", "{}")
-	out, ok = goTest(t, dir, "-run", "TestMyLock|TestSweep", "-rapid.checks=200", "-v", ".")
+	write(t, dir, "testdata/zktorture/TestRandom/x.json", "{}")
+	out, ok = goTest(t, dir, "-run", "TestMyLock|TestRandom", "-zktorture.episodes=200", "-v", ".")
 	for _, want := range []string{
-		regexp.QuoteMeta(files[0]) + ` failed before, and passes now`,
-		regexp.QuoteMeta(files[1]) + ` failed before, and passes now, in another run, from line \d+ of its trace on: keep `,
-		`TestMyLock-0\.fail is left out, because it cannot be run \(version "v0\.0\.0" differs from .*\): repair it`,
-		`TestMyLock-1\.fail failed before, and passes now \(the code asks for more choices than the file has; `,
+		regexp.QuoteMeta(files[0]) + ` failed before, and passes now; the run is another one from line \d+ of its trace on: keep `,
+		regexp.QuoteMeta(files[1]) + ` failed before, and passes now; the run is another one from line \d+ of its trace on: keep `,
 		`x\.json is left out, because it cannot be run \(not a counterexample`,
-		`coverage: \d+ % of`,
+		`200 episodes with seed \d+\n +coverage: \d+ of \d+ combinations`,
 		`--- PASS: TestMyLock `,
-		`--- PASS: TestSweep `,
+		`--- PASS: TestRandom `,
 	} {
 		if !ok || len(regexp.MustCompile(want).FindAllString(out, -1)) < 1 {
 			t.Errorf("of the mended lock nothing says %s:\n%s", want, out)
 		}
 	}
-	if n := strings.Count(out, "failed before"); n != 3 || strings.Count(out, "coverage: ") != 2 {
+	if n := strings.Count(out, "failed before"); n != 2 || strings.Count(out, "coverage: ") != 2 {
 		t.Errorf("%d files are said to pass:\n%s", n, out)
 	}
 	for _, file := range files {
 		read(t, filepath.Join(dir, file))
 	}
-	if out, ok := goTest(t, dir, "-run", "TestMyLock", "."); !ok || !regexp.MustCompile(`^ok  \t\S+\t\S+\n$`).MatchString(out) {
+	if out, ok := goTest(t, dir, "-run", "TestMyLock|FuzzMyLock", "."); !ok || !regexp.MustCompile(`^ok  \t\S+\t\S+\n$`).MatchString(out) {
 		t.Errorf("the mended lock fails, or says something:\n%s", out)
 	}
 }
@@ -220,7 +221,7 @@ func commandsAgain(t *testing.T, dir, out string) (commands [][]string) {
 // madeFile returns the one file of a pattern that a test has left behind.
 func madeFile(t *testing.T, dir, pattern string) string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(dir, "testdata/rapid", pattern))
+	found, err := filepath.Glob(filepath.Join(dir, "testdata/zktorture", pattern))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%d files %s: %v", len(found), pattern, err)
 	}
@@ -243,7 +244,7 @@ func annotated(t *testing.T, dir string, command []string) {
 	defer t.Setenv("GITHUB_ACTIONS", "")
 	out, _ := goTest(t, filepath.Join(dir, "other"), command[2:]...)
 	line := 1 + strings.Count(brokenLock[:strings.Index(brokenLock, mend)], "\n")
-	want := fmt.Sprintf("\n    ::error file=%s/mylock.go,line=%d,title=lock (custom) broke lost-wakeup::", filepath.Base(dir), line)
+	want := fmt.Sprintf("\n    ::error file=%s/mylock.go,line=%d,title=lost-wakeup in lock (custom)::", filepath.Base(dir), line)
 	if strings.Count(out, want) != 1 || strings.Count(out, "::error") != 1 || len(storyOf(out)) == 0 {
 		t.Errorf("%q does not tell the story, or GitHub is not told once %q:\n%s", command, want, out)
 	}
@@ -264,12 +265,12 @@ func storyOf(out string) (lines []string) {
 
 // The same property works under go test -fuzz, where coverage guides the choices.
 func TestUsersOwnFuzzing(t *testing.T) {
-	if !thorough.All() {
+	if !testkit.Thorough() {
 		t.Skip("make thorough builds everything once more, for the fuzzer")
 	}
 	dir := userModule(t, brokenLock)
 	out, ok := goTest(t, dir, "-run", "^$", "-fuzz", "FuzzMyLock", "-fuzztime", "4000x", "-parallel", "1", ".")
-	if !strings.Contains(out, "fuzz: elapsed") || (!ok && !strings.Contains(out, " broke ")) {
+	if !strings.Contains(out, "fuzz: elapsed") || (!ok && !strings.Contains(out, " (custom): ")) {
 		t.Errorf("fuzzing does not work:\n%s", out)
 	}
 	t.Logf("found: %v", !ok)

@@ -7,25 +7,28 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/fakezk"
-	"github.com/zktorture/zktorture/internal/bubbles"
-	"github.com/zktorture/zktorture/internal/thorough"
+	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/sim/internal/search"
+	"github.com/zktorture/zktorture/sim/tally"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // nameless is a scribble whose judge does not look at the names of clients.
 type nameless struct{ scribble }
 
-func (s nameless) Plan(*Plan) Episode { return s }
+func (s nameless) Plan(*world.Plan) world.Episode { return s }
 
-// ClientPlans implements WithClientPlans.
-func (s nameless) ClientPlans() (plans []uint64, known bool) {
-	for _, script := range s.scribble {
-		plans = append(plans, hashString(strings.Join(script, " ")))
-	}
-	return plans, true
+func (s nameless) Terms() world.Terms {
+	return world.Terms{Hash: func(world.Episode, bool) (_ uint64, plans []uint64, known bool) {
+		for _, script := range s.scribble {
+			plans = append(plans, world.HashString(strings.Join(script, " ")))
+		}
+		return 0, plans, false
+	}}
 }
 
-func (s nameless) Judge(w *World) Judgement {
+func (s nameless) Judge(w *world.World) world.Judgement {
 	j := s.scribble.Judge(w)
 	lines := append([]string{j.Violations[0].Property}, changesBy(w)...)
 	j.Violations[0].Property = s.anonymous(strings.Join(lines, "\n"))
@@ -33,13 +36,13 @@ func (s nameless) Judge(w *World) Judgement {
 }
 
 // changesBy are the creates, and the ends, of sessions under which something was called, in their order.
-func changesBy(w *World) (lines []string) {
+func changesBy(w *world.World) (lines []string) {
 	client := map[int64]int{}
 	for _, op := range w.Ops() {
 		client[op.SessionAt] = op.Client
 	}
-	for _, c := range w.changes {
-		if of, known := client[c.Session]; known && (c.Op == fakezk.OpCreate || c.Op == fakezk.OpCloseSession) {
+	for _, c := range w.Changes() {
+		if of, known := client[c.Session]; known && (c.Op == wire.OpCreate || c.Op == wire.OpCloseSession) {
 			lines = append(lines, fmt.Sprintf("c%d changes %v %s", of, c.Op, c.Path))
 		}
 	}
@@ -70,7 +73,7 @@ func (s nameless) anonymous(text string) string {
 	return least
 }
 
-// keeps tells whether an order gives each client the name of one with the same script.
+// keeps reports whether an order gives each client the name of one with the same script.
 func (s nameless) keeps(order []int) bool {
 	for a, b := range order {
 		if !slices.Equal(s.scribble[a], s.scribble[b]) {
@@ -81,7 +84,7 @@ func (s nameless) keeps(order []int) bool {
 }
 
 // ends says that a session ends.
-var ends = fmt.Sprintf(" changes %v ", fakezk.OpCloseSession)
+var ends = fmt.Sprintf(" changes %v ", wire.OpCloseSession)
 
 // sortRuns sorts lines with a word that follow each other.
 func sortRuns(lines []string, word string) {
@@ -111,32 +114,32 @@ func orders(n int) (all [][]int) {
 // Which of equal clients acts first, or is struck first, cannot be seen but by their names: a search that takes one of
 // them sees the same.
 func TestWhichNewcomerActsFirstCannotBeSeen(t *testing.T) {
-	bubbles.Many(t)
-	runs := thorough.Of(1000, 3000)
+	testkit.ManyWorlds(t)
+	runs := testkit.Sized(1000, 3000)
 	worlds := []scribble{
 		{{"make"}, {"make"}}, {{"enlist"}, {"enlist"}}, {{"tell"}, {"tell"}}, {{"await", "make"}, {"await", "make"}},
 		{{"remove"}, {"make"}, {"remove"}}, {{"doze"}, {"doze"}, {"make"}}, {{"make"}, {"make"}, {"make"}},
 	}
-	faults := []Faults{
-		NoFaults, Loss, Expiry, Watch, Lag, Pause, Time, Reap, Cancel, Crash, Stall, Quorum, Deposed, Loss | Pause,
+	faults := []world.Faults{
+		world.NoFaults, world.Loss, world.Expiry, world.Watch, world.Lag, world.Pause, world.Time, world.Reap, world.Cancel, world.Crash, world.Stall, world.Quorum, world.Deposed, world.Loss | world.Pause,
 	}
 	compared, fewer := 0, 0
 	for _, s := range worlds {
 		w := nameless{s}
 		for _, f := range faults {
-			cfg := Config{Faults: f, AtMost: 1, Episodes: runs, Without: ReduceNewcomers}
-			if f == Loss|Pause {
+			cfg := Config{Faults: f, AtMost: 1, Episodes: runs, Without: search.ReduceNewcomers}
+			if f == world.Loss|world.Pause {
 				cfg.AtMost = 2
 			}
 			all, whole := seenIn(t, w, cfg)
-			if whole.Word != ExtentComplete {
+			if whole.Word != tally.Complete {
 				continue
 			}
 			cfg.Without = 0
 			some, reduced := seenIn(t, w, cfg)
 			cfg.Backwards = true
 			_, back := seenIn(t, w, cfg)
-			if reduced.Word != ExtentComplete {
+			if reduced.Word != tally.Complete {
 				continue
 			}
 			if !maps.Equal(all, some) {

@@ -13,15 +13,18 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/replay"
+	"github.com/zktorture/zktorture/sim/tally"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // campaigns are of all strategies but the search, with a recipe in which something breaks.
 func campaigns() map[string]sim.Config {
 	all := map[string]sim.Config{
 		"many states": {Coverage: true, CoverageStates: 7, NoShrink: true},
-		"made small":  {Faults: sim.Cancel},
+		"made small":  {Faults: world.Cancel},
 	}
 	for strategy := range sampling() {
 		all[strategy] = sim.Config{Strategy: strategy, Near: sim.NearFor(strategy), Coverage: true, NoShrink: true}
@@ -35,11 +38,11 @@ func campaigns() map[string]sim.Config {
 
 // The parts of a campaign, wherever it is cut, add up to it in any order and any grouping, through JSON.
 func TestPartsAddUp(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	w := find(t, "lock", "published/WriteLock")
 	for name, cfg := range campaigns() {
 		whole := run(t, w, cfg)
-		if len(whole.Violations) == 0 || name != sim.Sweep && (whole.Sensitivity.Episodes == 0 || whole.Rerun.Episodes == 0) {
+		if len(whole.Violations) == 0 || whole.Sensitivity.Episodes == 0 || whole.Rerun.Episodes == 0 {
 			t.Errorf("%s: little was found: %+v", name, whole)
 		}
 		parts := cut(t, w, cfg, 0)
@@ -58,7 +61,7 @@ func TestPartsAddUp(t *testing.T) {
 }
 
 // cut runs a campaign in parts, some of which are empty, by one worker or two.
-func cut(t *testing.T, w sim.Workload, cfg sim.Config, seed uint64) (parts []sim.Part) {
+func cut(t *testing.T, w sim.Workload, cfg sim.Config, seed uint64) (parts []tally.Part) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 0))
 	cuts := []int{0, 0, cfg.Episodes}
@@ -69,7 +72,7 @@ func cut(t *testing.T, w sim.Workload, cfg sim.Config, seed uint64) (parts []sim
 	cfg.Episodes = 0
 	for i := range len(cuts) - 1 {
 		cfg.Workers = 1 + i%2
-		p, err := sim.RunPart(t.Context(), w, cfg, cuts[i], cuts[i+1]-cuts[i])
+		p, err := cfg.RunPart(t.Context(), w, cuts[i], cuts[i+1]-cuts[i])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +87,7 @@ type failer interface {
 	Fatal(...any)
 }
 
-func sumOf(t failer, parts []sim.Part) (sum sim.Part) {
+func sumOf(t failer, parts []tally.Part) (sum tally.Part) {
 	t.Helper()
 	for _, p := range parts {
 		if err := sum.Add(p); err != nil {
@@ -95,7 +98,7 @@ func sumOf(t failer, parts []sim.Part) (sum sim.Part) {
 }
 
 // inSomeOrder adds parts up in an order and a grouping that rapid draws, some of the sums through JSON.
-func inSomeOrder(t *rapid.T, parts []sim.Part) sim.Part {
+func inSomeOrder(t *rapid.T, parts []tally.Part) tally.Part {
 	heap := rapid.Permutation(parts).Draw(t, "order")
 	for len(heap) > 1 {
 		i := rapid.IntRange(0, len(heap)-2).Draw(t, "pair")
@@ -103,12 +106,12 @@ func inSomeOrder(t *rapid.T, parts []sim.Part) sim.Part {
 		if rapid.Bool().Draw(t, "through JSON") {
 			sum = throughJSON(t, sum)
 		}
-		heap = slices.Concat(heap[:i], []sim.Part{sum}, heap[i+2:])
+		heap = slices.Concat(heap[:i], []tally.Part{sum}, heap[i+2:])
 	}
 	return heap[0]
 }
 
-func inJSON(t failer, p sim.Part) string {
+func inJSON(t failer, p tally.Part) string {
 	t.Helper()
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -117,7 +120,7 @@ func inJSON(t failer, p sim.Part) string {
 	return string(text)
 }
 
-func throughJSON(t failer, p sim.Part) (q sim.Part) {
+func throughJSON(t failer, p tally.Part) (q tally.Part) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(inJSON(t, p)), &q); err != nil {
 		t.Fatal(err)
@@ -125,9 +128,9 @@ func throughJSON(t failer, p sim.Part) (q sim.Part) {
 	return q
 }
 
-func conclude(t *testing.T, w sim.Workload, cfg sim.Config, p sim.Part) sim.Result {
+func conclude(t *testing.T, w sim.Workload, cfg sim.Config, p tally.Part) sim.Result {
 	t.Helper()
-	r, err := sim.Conclude(t.Context(), w, cfg, p)
+	r, err := cfg.Conclude(t.Context(), w, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,47 +154,22 @@ func told(t *testing.T, r sim.Result) string {
 		t.Fatal(err)
 	}
 	for _, f := range r.Violations {
-		text = append(text, "\n"+strings.Join(sim.Lines(f.Trace), "\n")...)
+		text = append(text, "\n"+strings.Join(replay.Lines(f.Trace), "\n")...)
 	}
 	return string(text)
-}
-
-// A sweep begins anew every 4,096 episodes: what lies behind can be run without them.
-func TestASweepIsCutInItsBlocks(t *testing.T) {
-	bubbles.Many(t)
-	w := find(t, "lock", "")
-	cfg := sim.Config{Strategy: sim.Sweep, Seed: 4, Coverage: true}
-	whole, err := sim.RunPart(t.Context(), w, cfg, 4000, 200)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.Episodes = 4200
-	all := run(t, w, cfg)
-	var parts []sim.Part
-	for _, r := range [][2]int{{0, 4000}, {4000, 96}, {4096, 104}} {
-		p, err := sim.RunPart(t.Context(), w, cfg, r[0], r[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts = append(parts, p)
-	}
-	if got := inJSON(t, sumOf(t, parts[1:])); got != inJSON(t, whole) {
-		t.Errorf("two parts around the beginning of a block add up to\n%s\nnot\n%s", got, inJSON(t, whole))
-	}
-	sameCampaign(t, "sweep", all, conclude(t, w, cfg, sumOf(t, parts)))
 }
 
 // Other processes run the episodes of a campaign, and it is the same. If it ends with the first that breaks a property, that
 // is the same.
 func TestACampaignElsewhere(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	w := find(t, "lock", "published/WriteLock")
 	for name, cfg := range campaigns() {
 		for _, until := range []string{"", "belief"} {
 			cfg.Until, cfg.NoShrink = until, true
 			whole := run(t, w, cfg)
-			cfg.Elsewhere = func(ctx context.Context, from, episodes int) (sim.Part, error) {
-				p, err := sim.RunPart(ctx, w, cfg, from, episodes)
+			cfg.Elsewhere = func(ctx context.Context, from, episodes int) (tally.Part, error) {
+				p, err := cfg.RunPart(ctx, w, from, episodes)
 				return throughJSON(t, p), err
 			}
 			elsewhere := run(t, w, cfg)
@@ -206,7 +184,7 @@ func TestACampaignElsewhere(t *testing.T) {
 
 // A process that has died ends the campaign, with its reason.
 func TestDeadPartIsNoPass(t *testing.T) {
-	dead := func(context.Context, int, int) (sim.Part, error) { return sim.Part{}, context.DeadlineExceeded }
+	dead := func(context.Context, int, int) (tally.Part, error) { return tally.Part{}, context.DeadlineExceeded }
 	r := run(t, find(t, "lock", ""), sim.Config{Episodes: 300, Elsewhere: dead})
 	if r.Verdict != sim.VerdictUnknown || r.Reason != context.DeadlineExceeded.Error() {
 		t.Errorf("%s: %q", r.Verdict, r.Reason)
@@ -217,30 +195,30 @@ func TestDeadPartIsNoPass(t *testing.T) {
 func TestOnlyPartsAddUp(t *testing.T) {
 	w := find(t, "lock", "")
 	cfg := sim.Config{Seed: 1, Coverage: true}
-	sum, err := sim.RunPart(t.Context(), w, cfg, 0, 20)
+	sum, err := cfg.RunPart(t.Context(), w, 0, 20)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := inJSON(t, sum)
-	refused := func(what string, p sim.Part) {
+	refused := func(what string, p tally.Part) {
 		t.Helper()
-		if err := sum.Add(p); !errors.Is(err, sim.ErrPart) {
+		if err := sum.Add(p); !errors.Is(err, tally.ErrPart) {
 			t.Errorf("%s: %v", what, err)
 		}
-		if _, err := sim.Conclude(t.Context(), w, cfg, p); !errors.Is(err, sim.ErrPart) {
+		if _, err := cfg.Conclude(t.Context(), w, p); !errors.Is(err, tally.ErrPart) {
 			t.Errorf("%s is concluded: %v", what, err)
 		}
 	}
 	for what, change := range map[string]func(*sim.Config){
 		"another seed":     func(cfg *sim.Config) { cfg.Seed = 2 },
 		"another strategy": func(cfg *sim.Config) { cfg.Strategy = "mix" },
-		"other faults":     func(cfg *sim.Config) { cfg.Faults = sim.Loss },
+		"other faults":     func(cfg *sim.Config) { cfg.Faults = world.Loss },
 		"fewer states":     func(cfg *sim.Config) { cfg.CoverageStates = 9 },
 		"no states":        func(cfg *sim.Config) { cfg.Coverage = false },
 	} {
 		cfg := cfg
 		change(&cfg)
-		p, err := sim.RunPart(t.Context(), w, cfg, 0, 1)
+		p, err := cfg.RunPart(t.Context(), w, 0, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +228,7 @@ func TestOnlyPartsAddUp(t *testing.T) {
 		`{"struck":[1,2]}`, `{"seen":{}}`, `{"seen":{"offered":{},"struck":{},"pairs":{},"states":{"most":0,"seen":{}}}}`,
 		`{"seen":{"offered":{},"struck":{},"pairs":{},"states":{"most":1,"level":65,"seen":{}}}}`,
 	} {
-		var p sim.Part
+		var p tally.Part
 		if err := json.Unmarshal([]byte(forged), &p); err != nil {
 			t.Fatal(err)
 		}
@@ -271,11 +249,11 @@ func TestAPartThatIsCutShort(t *testing.T) {
 		if strategy == sim.Exhaustive {
 			episodes = 0
 		}
-		p, err := sim.RunPart(ctx, w, cfg, 0, episodes)
+		p, err := cfg.RunPart(ctx, w, 0, episodes)
 		if !errors.Is(err, context.Canceled) || p.Episodes >= 100 {
 			t.Errorf("%s: %v after %d episodes", strategy, err, p.Episodes)
 		}
-		if p, err = sim.RunPart(ctx, w, cfg, 0, 0); strategy != sim.Exhaustive && (err != nil || p.Episodes > 0) {
+		if p, err = cfg.RunPart(ctx, w, 0, 0); strategy != sim.Exhaustive && (err != nil || p.Episodes > 0) {
 			t.Errorf("%s: no episodes: %v, %d", strategy, err, p.Episodes)
 		}
 	}
@@ -290,10 +268,10 @@ func TestPartsThatCannotBe(t *testing.T) {
 	}{
 		{sim.Config{}, -1, 2}, {sim.Config{}, 1, -1}, {sim.Config{Strategy: sim.Exhaustive}, 0, 3},
 		{sim.Config{Shares: 2}, 0, 1}, {sim.Config{Strategy: sim.Exhaustive, Share: 2, Shares: 2}, 0, 0},
-		{sim.Config{Strategy: sim.Near}, 0, 1}, {sim.Config{Near: []sim.Choices{{1}}}, 0, 1},
+		{sim.Config{Strategy: sim.Near}, 0, 1}, {sim.Config{Near: []world.Choices{{1}}}, 0, 1},
 		{sim.Config{CoverageStates: -1}, 0, 1},
 	} {
-		_, err := sim.RunPart(t.Context(), w, c.cfg, c.from, c.episodes)
+		_, err := c.cfg.RunPart(t.Context(), w, c.from, c.episodes)
 		if !errors.Is(err, sim.ErrConfig) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%+v: %v", c, err)
 		}
@@ -302,13 +280,13 @@ func TestPartsThatCannotBe(t *testing.T) {
 
 // The shares of a search add up to the search, whether something breaks or not.
 func TestSharesAddUp(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	for _, w := range []sim.Workload{find(t, "counter", ""), sim.ScribblePlans()} {
 		cfg := sim.Config{
-			Strategy: sim.Exhaustive, Faults: sim.Cancel, NoFaultsAtAll: true, AtMost: 1, Whole: true, NoShrink: true,
+			Strategy: sim.Exhaustive, Faults: world.Cancel, NoFaultsAtAll: true, AtMost: 1, Whole: true, NoShrink: true,
 		}
 		whole := run(t, w, cfg)
-		if whole.Extent.Word != sim.ExtentComplete || (whole.Verdict == sim.VerdictOK) != (w.Name() == "counter") {
+		if whole.Extent.Word != tally.Complete || (whole.Verdict == sim.VerdictOK) != (w.Name() == "counter") {
 			t.Fatalf("%s: %s, %v", w.Name(), whole.Verdict, whole.Extent)
 		}
 		for _, cfg.Shares = range []int{2, 5} {
@@ -326,17 +304,17 @@ func TestSharesAddUp(t *testing.T) {
 				}
 			}))
 			r := conclude(t, w, cfg, sumOf(t, parts[1:]))
-			if r.Extent.Word != sim.ExtentBounded || r.Verdict == sim.VerdictOK {
+			if r.Extent.Word != tally.Bounded || r.Verdict == sim.VerdictOK {
 				t.Errorf("%s: without a share it is %s, %v", w.Name(), r.Verdict, r.Extent)
 			}
 		}
 	}
 }
 
-func shares(t *testing.T, w sim.Workload, cfg sim.Config) (parts []sim.Part) {
+func shares(t *testing.T, w sim.Workload, cfg sim.Config) (parts []tally.Part) {
 	t.Helper()
 	for cfg.Share = range cfg.Shares {
-		p, err := sim.RunPart(t.Context(), w, cfg, 0, 0)
+		p, err := cfg.RunPart(t.Context(), w, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -348,13 +326,13 @@ func shares(t *testing.T, w sim.Workload, cfg sim.Config) (parts []sim.Part) {
 // Of what cannot be added up the same is kept in any order: the first, or the simplest.
 func TestPartsOfAllKindsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		number := func(p sim.Part) int { return p.Episodes }
+		number := func(p tally.Part) int { return p.Episodes }
 		parts := rapid.SliceOfNDistinct(rapid.Custom(drawPart), 2, 6, number).Draw(t, "parts")
 		want := inJSON(t, sumOf(t, parts))
 		if got := inJSON(t, inSomeOrder(t, parts)); got != want {
 			t.Fatalf("the sum is\n%s\nnot\n%s", got, want)
 		}
-		slices.SortFunc(parts, func(a, b sim.Part) int { return a.Episodes - b.Episodes })
+		slices.SortFunc(parts, func(a, b tally.Part) int { return a.Episodes - b.Episodes })
 		sum := sumOf(t, parts)
 		for _, p := range parts {
 			doubt, differed := p.Doubt != nil, p.Differed != nil
@@ -366,40 +344,40 @@ func TestPartsOfAllKindsAddUp(t *testing.T) {
 }
 
 // drawPart draws a part with all that a part may have. Its episodes are those of no other.
-func drawPart(t *rapid.T) (p sim.Part) {
+func drawPart(t *rapid.T) (p tally.Part) {
 	number := rapid.IntRange(1, 50).Draw(t, "number")
 	text := rapid.SampledFrom([]string{"", "a", "b"})
 	flag := rapid.Bool()
 	p.Episodes, p.LeftAt, p.Frozen, p.Ended = number, text.Draw(t, "left"), text.Draw(t, "frozen"), text.Draw(t, "ended")
 	names := rapid.MapOfN(rapid.SampledFrom([]string{"p", "q", "r"}), flag, 0, 3)
 	p.NotJudged = slices.Sorted(maps.Keys(names.Draw(t, "not judged")))
-	one := func(message string) *sim.PartEpisode {
-		return &sim.PartEpisode{Message: message, Episode: number, Price: []int{number}}
+	one := func(message string) *tally.Episode {
+		return &tally.Episode{Message: message, Episode: number, Price: []int{number}}
 	}
 	if flag.Draw(t, "doubt") {
 		p.Undecided, p.Doubt = 1, one(fmt.Sprint("doubt ", number))
 		p.Disputed = map[string]json.RawMessage{"x": json.RawMessage(fmt.Sprint(number))}
 	}
 	if flag.Draw(t, "differed") {
-		p.Rerun, p.Differed = sim.Rerun{Episodes: 2, Differed: 1}, one("")
+		p.Rerun, p.Differed = tally.Rerun{Episodes: 2, Differed: 1}, one("")
 	}
 	for _, property := range []string{"p", "q"} {
 		if flag.Draw(t, property) {
 			price := rapid.IntRange(0, 2).Draw(t, "price")
-			choices := sim.Choices{rapid.IntRange(0, 3).Draw(t, "choice"), number}
-			p.Found = append(p.Found, sim.PartEpisode{
+			choices := world.Choices{rapid.IntRange(0, 3).Draw(t, "choice"), number}
+			p.Found = append(p.Found, tally.Episode{
 				Property: property, First: number, Times: number, Episode: number, Choices: choices, Price: []int{price},
 			})
 		}
 	}
 	if flag.Draw(t, "search") {
-		p.Search = &sim.PartSearch{Shares: 1, Runs: number, WhyOf: number}
+		p.Search = &tally.Search{Shares: 1, Runs: number, WhyOf: number}
 		if p.Search.Why = text.Draw(t, "why"); p.Search.Why == "" {
 			p.Search.WhyOf = 0
 		}
 	}
 	if flag.Draw(t, "struck") {
-		p.Struck = slices.Repeat([]int{number}, len(slices.Collect(sim.EveryFault.Each())))
+		p.Struck = slices.Repeat([]int{number}, len(slices.Collect(world.EveryFault.Each())))
 		p.Sensitivity.Missed = map[string]int{text.Draw(t, "kind"): number}
 	}
 	return p

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -16,11 +17,11 @@ func TestPartTellsStrikesAndCoverage(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := sim.Config{Strategy: "random", Seed: 3, Episodes: 60, Workers: 1, Coverage: true}
-	part, err := sim.RunPart(t.Context(), w, cfg, 0, 60)
+	part, err := cfg.RunPart(t.Context(), w, 0, 60)
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := sim.Conclude(t.Context(), w, cfg, part)
+	result, err := cfg.Conclude(t.Context(), w, part)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func TestPartTellsStrikesAndCoverage(t *testing.T) {
 			t.Errorf("%s struck %d times, by its part %d times", fault, n, strikes[fault])
 		}
 	}
-	if (&sim.Part{}).Covered() != nil || len((&sim.Part{}).Strikes()) > 0 {
+	if (&tally.Part{}).Covered() != nil || len((&tally.Part{}).Strikes()) > 0 {
 		t.Error("a part of nothing tells of something")
 	}
 }

@@ -5,16 +5,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // Progress never goes back, and ends with what the result says.
 func TestProgressEndsWithTheResult(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	var last sim.Progress
 	r, err := sim.Run(t.Context(), find(t, "lock", "published/WriteLock"), sim.Config{
-		Episodes: 300, Seed: 1, Faults: sim.Loss | sim.Crash, NoShrink: true,
+		Episodes: 300, Seed: 1, Faults: world.Loss | world.Crash, NoShrink: true,
 		Progress: func(p sim.Progress) {
 			if p.Episodes < last.Episodes || p.Operations < last.Operations || p.Violations < last.Violations ||
 				p.Elapsed < last.Elapsed {

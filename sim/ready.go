@@ -1,16 +1,16 @@
 package sim
 
 import (
-	"fmt"
-	"path"
-	"regexp"
 	"slices"
-	"strings"
+
+	"github.com/zktorture/zktorture/sim/internal/bubble"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // readiness notes, in a run made for that alone, which goroutines of the recipe went on together: those whose stacks
 // differ from when the world last came to rest.
 type readiness struct {
+	world.Blind
 	until int // the last step that matters
 	last  map[string]string
 	moved []moved
@@ -24,25 +24,26 @@ type moved struct {
 
 func newReadiness(until int) *readiness { return &readiness{until: until} }
 
-// look is called when every goroutine is blocked again.
-func (r *readiness) look(step int) {
-	if r == nil || step > r.until {
+// Rests looks where every goroutine is blocked.
+func (r *readiness) Rests(w *world.View) {
+	step := w.Step()
+	if step > r.until {
 		return
 	}
-	now := goroutinesOfBubble()
+	now := bubble.Goroutines()
 	m := moved{step: step}
 	for id, stack := range now {
 		before, known := r.last[id]
 		switch {
 		case !known && r.last != nil:
-			m.places = append(m.places, standing(stack))
+			m.places = append(m.places, bubble.Standing(stack))
 		case known && before != stack:
-			m.places = append(m.places, standing(before))
+			m.places = append(m.places, bubble.Standing(before))
 		}
 	}
 	for id, before := range r.last {
 		if _, there := now[id]; !there {
-			m.places = append(m.places, standing(before))
+			m.places = append(m.places, bubble.Standing(before))
 		}
 	}
 	r.last = now
@@ -68,45 +69,4 @@ func (r *readiness) before(step int) []string {
 		}
 	}
 	return alone
-}
-
-var bubbleNumber = regexp.MustCompile(`synctest bubble (\d+)`)
-
-// goroutinesOfBubble returns the stacks of the caller's bubble by goroutine, the simulator's own left out.
-func goroutinesOfBubble() map[string]string {
-	stacks := allStacks(stackBytesMax)
-	mine := bubbleNumber.FindString(stacks[0]) + "]"
-	all := map[string]string{}
-	for _, stack := range stacks[1:] {
-		head, rest, _ := strings.Cut(stack, "\n")
-		if id, _, _ := strings.Cut(head, " ["); strings.Contains(head, mine) && !ofSimulator(stack) {
-			all[id] = rest
-		}
-	}
-	return all
-}
-
-// standing names the innermost place of a stack in the recipe.
-func standing(stack string) string {
-	lines := strings.Split(stack, "\n")
-	for i := 0; i+1 < len(lines); i += 2 {
-		function := lines[i][:max(strings.LastIndexByte(lines[i], '('), 0)]
-		if function == "" || foreign(function) {
-			continue
-		}
-		file, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " ")
-		return fmt.Sprintf("%s (%s)", path.Base(function), path.Base(file))
-	}
-	return "a goroutine of the simulator"
-}
-
-// foreign tells whether a function is not the recipe's.
-func foreign(function string) bool {
-	pkg, _, _ := strings.Cut(path.Base(function), ".")
-	dir := path.Dir(function)
-	if dir == "." { // the standard library's
-		return slices.Contains([]string{"runtime", "sync", "time", "context", "reflect", "testing", "io", "bufio", "net", "created by"}, pkg)
-	}
-	return dir == "internal" || strings.HasPrefix(dir, "internal/") || dir == "sync" || dir == "testing" ||
-		dir == "github.com/zktorture/zktorture" && (pkg == "sim" || pkg == "fakezk")
 }

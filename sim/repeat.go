@@ -1,92 +1,55 @@
 package sim
 
 import (
-	"fmt"
-	"strings"
+	"github.com/zktorture/zktorture/sim/internal/bubble"
+	"github.com/zktorture/zktorture/sim/internal/runner"
+	"github.com/zktorture/zktorture/sim/replay"
+	"github.com/zktorture/zktorture/sim/tally"
+	"github.com/zktorture/zktorture/sim/world"
 )
-
-// Divergence says that equal choices gave different runs: the recipe decides something that is no choice. Causes are
-// goroutines of one client that run at the same time and reach for the same thing, a select with several ready cases,
-// the order of a map, or randomness or a clock of its own. (crypto/rand is the world's.)
-type Divergence struct {
-	Step  int      `json:"step"`            // at which two runs first differ
-	One   string   `json:"one"`             // what happened then in one run, "" if it had ended
-	Other string   `json:"other"`           // and in the other
-	Ready []string `json:"ready,omitempty"` // where the recipe's goroutines stood that went on together before
-}
-
-// String says it in a sentence.
-func (d *Divergence) String() string {
-	text := fmt.Sprintf("equal choices gave different runs, first at step %d: %q in one and %q in the other",
-		d.Step, strings.TrimSpace(d.One), strings.TrimSpace(d.Other))
-	switch {
-	case len(d.Ready) == 0:
-		return text
-	case exactBuild:
-		return text + "; what decides is not covered by exact mode: an address, real time, a system call, or what another" +
-			" process or bubble does; these goroutines went on: " + strings.Join(d.Ready, ", ")
-	case len(d.Ready) == 1:
-		return text + "; only the goroutine at " + d.Ready[0] +
-			" was ready, so a select with several ready cases, a map's order, a clock or randomness decides"
-	}
-	return text + "; these goroutines were ready together: " + strings.Join(d.Ready, ", ")
-}
 
 // rerunShare: one of that many passing episodes is run again. Of a thousand that is sixteen: a recipe that differs in
 // one of ten is noticed four times out of five, one that hardly ever differs is not.
 const rerunShare = 64
 
-// repeatsMax bounds how often choices are run again until a run is the same.
-const repeatsMax = 20
-
 // repeat runs choices again, with a trace.
-func (c *campaign) repeat(choices Choices, watch *readiness) (*outcome, []Step) {
-	var trace []Step
+func (c *campaign) repeat(choices world.Choices, watch ...world.Observer) (*world.Run, []world.Step) {
+	var trace []world.Step
 	cfg := c.cfg.episode(choices.Replay())
-	cfg.trace, cfg.ready = &trace, watch
-	return c.solo.run(cfg), trace
+	cfg.Trace, cfg.Observers = &trace, watch
+	return c.serial.Run(cfg), trace
 }
 
 // settleRun gives a counterexample the trace of a run that breaks its property, and notes where runs of equal choices
 // part.
 func (c *campaign) settleRun(f *Found) {
-	o, trace := c.repeat(f.Choices, nil)
+	o, trace := c.repeat(f.Choices)
 	f.Divergence = c.divergence(f.Choices, o, trace) // nil if the campaign was interrupted
-	for range repeatsMax {
-		if f.Divergence == nil || o.breaks(f.Property) != nil {
+	for range replay.RepeatsMax {
+		if f.Divergence == nil || o.Breaks(f.Property) != nil {
 			break
 		}
-		o, trace = c.repeat(f.Choices, nil)
+		o, trace = c.repeat(f.Choices)
 	}
-	if v := o.breaks(f.Property); v != nil {
+	if v := o.Breaks(f.Property); v != nil {
 		f.Violation = *v
 	}
-	f.Trace, f.Hash, f.History = trace, o.hash, o.History
-	f.Clients, f.Faults, f.Steps, f.Wire = o.clients, o.faults, o.tortured, o.wire
-}
-
-// breaks returns the violation of a property, nil if there is none.
-func (o *outcome) breaks(property string) *Violation {
-	for i := range o.Violations {
-		if o.Violations[i].Property == property {
-			return &o.Violations[i]
-		}
-	}
-	return nil
+	f.Trace, f.Hash, f.History = trace, o.Hash, o.History
+	f.Clients, f.Faults, f.Steps, f.Wire = o.Clients, o.Faults, o.Tortured, o.Wire
 }
 
 // comparisons is how often a run is compared with another one of the same choices.
 const comparisons = 5
 
 // divergence runs choices again and says where that first differs from a given run; nil if it never does.
-func (c *campaign) divergence(choices Choices, o *outcome, trace []Step) *Divergence {
-	var d *Divergence
+func (c *campaign) divergence(choices world.Choices, o *world.Run, trace []world.Step) *replay.Divergence {
+	var d *replay.Divergence
 	for range comparisons {
-		other, line := c.repeat(choices, nil)
-		if c.solo.frozen != nil || c.solo.interrupted() {
+		other, line := c.repeat(choices)
+		if c.serial.Frozen != nil || c.serial.Interrupted() {
 			return nil
 		}
-		if other.hash == o.hash && diverged(Lines(trace), Lines(line)) < 0 {
+		if other.Hash == o.Hash && replay.Diverged(replay.Lines(trace), replay.Lines(line)) < 0 {
 			continue
 		}
 		if p := parted(trace, line); d == nil || p.Step < d.Step {
@@ -100,7 +63,7 @@ func (c *campaign) divergence(choices Choices, o *outcome, trace []Step) *Diverg
 }
 
 // ready tells which goroutines went on together before a step was over.
-func (c *campaign) ready(choices Choices, step int) (places []string) {
+func (c *campaign) ready(choices world.Choices, step int) (places []string) {
 	for range comparisons {
 		watch := newReadiness(step)
 		c.repeat(choices, watch)
@@ -112,12 +75,12 @@ func (c *campaign) ready(choices Choices, step int) (places []string) {
 }
 
 // parted names the first lines in which two traces differ.
-func parted(x, y []Step) *Divergence {
-	a, b := Lines(x), Lines(y)
-	i := diverged(a, b)
-	d := &Divergence{}
+func parted(x, y []world.Step) *replay.Divergence {
+	a, b := replay.Lines(x), replay.Lines(y)
+	i := replay.Diverged(a, b)
+	d := &replay.Divergence{}
 	for _, run := range []struct {
-		steps []Step
+		steps []world.Step
 		lines []string
 		line  *string
 	}{{y, b, &d.Other}, {x, a, &d.One}} {
@@ -131,42 +94,35 @@ func parted(x, y []Step) *Divergence {
 	return d
 }
 
-// Rerun says how many passing episodes were run again, and in how many of them equal choices gave another run.
-type Rerun struct {
-	Episodes int         `json:"episodes"`
-	Differed int         `json:"differed"`
-	First    *Divergence `json:"first,omitempty"` // of the first that differed; nil if none did
-}
-
-// rerunDue tells whether an episode is one of the passing ones that are run again: in exact mode all are.
-func (c *campaign) rerunDue(index int, o *outcome) bool {
-	return (index%rerunShare == 0 || exactBuild && !c.cfg.Once) && len(o.Violations) == 0 && o.Unknown == ""
+// rerunDue reports whether an episode is one of the passing ones that are run again: in exact mode all are.
+func (c *campaign) rerunDue(index int, o *world.Run) bool {
+	return (index%rerunShare == 0 || bubble.Exact && !c.cfg.Once) && len(o.Violations) == 0 && o.Unknown == ""
 }
 
 // rerun runs an episode again and compares.
-func (c *campaign) rerun(index int, o *outcome, ran *episodeConfig) {
-	cfg := c.cfg.episode(o.choices.Replay())
-	cfg.servers, cfg.dog, cfg.number = ran.servers, ran.dog, ran.number
-	again := runEpisode(c.workload, cfg)
-	if again.aborted == errInterrupted {
+func (c *campaign) rerun(index int, o *world.Run, ran *runner.Episode) {
+	cfg := c.cfg.episode(o.Choices.Replay())
+	cfg.Servers, cfg.Dog, cfg.Number = ran.Servers, ran.Dog, ran.Number
+	again := runner.Run(c.workload, cfg)
+	if again.Aborted == runner.ErrInterrupted {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.part.Rerun.Episodes++
-	if again.hash != o.hash {
-		c.part.differ(1, &PartEpisode{Episode: index, Choices: o.choices, Price: []int{index}})
+	if again.Hash != o.Hash {
+		c.part.Differ(1, &tally.Episode{Episode: index, Choices: o.Choices, Price: []int{index}})
 	}
 }
 
 // explainRerun finds out where the runs of the first episode that differed part; nil if none did, or no more do.
-func (c *campaign) explainRerun() (d *Divergence) {
+func (c *campaign) explainRerun() (d *replay.Divergence) {
 	differed := c.part.Differed
-	if differed == nil || c.part.Frozen != "" || c.solo.frozen != nil || c.solo.interrupted() {
+	if differed == nil || c.part.Frozen != "" || c.serial.Frozen != nil || c.serial.Interrupted() {
 		return nil
 	}
-	for range repeatsMax / comparisons {
-		o, trace := c.repeat(differed.Choices, nil)
+	for range replay.RepeatsMax / comparisons {
+		o, trace := c.repeat(differed.Choices)
 		if d = c.divergence(differed.Choices, o, trace); d != nil {
 			break
 		}

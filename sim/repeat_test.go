@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -78,7 +78,7 @@ func notExact(t *testing.T) {
 // equal choices gave another run, and where the goroutines stood that ran together.
 func TestRacingRecipeIsNoticed(t *testing.T) {
 	notExact(t)
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	r := run(t, racingLock(), sim.Config{Episodes: 2000, Seed: 1, NoFaultsAtAll: true})
 	if r.Verdict != sim.VerdictOK {
 		t.Errorf("verdict %s", r.Verdict)
@@ -172,7 +172,7 @@ func TestRequestsAtOnceAreOrdered(t *testing.T) {
 // No recipe that does not race is said to.
 func TestNobodyElseRaces(t *testing.T) {
 	notExact(t)
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	for _, kind := range []string{"lock", "queue", "counter", "doublebarrier"} {
 		r := run(t, find(t, kind, ""), sim.Config{Episodes: 640, Seed: 7})
 		if r.Rerun.Episodes != 10 || r.Rerun.Differed != 0 || r.Rerun.First != nil {

@@ -10,8 +10,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/digest"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/replay"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -34,7 +37,7 @@ var findCounterexamples = sync.OnceValues(func() (map[string]*sim.Counterexample
 			return nil, err
 		}
 		cfg := sim.Config{Episodes: 3000, Seed: 3}
-		if bubbles.RaceDetector {
+		if testkit.RaceDetector {
 			cfg.Episodes, cfg.NoShrink = 300, true
 		}
 		r, err := sim.Run(context.Background(), w, cfg)
@@ -54,12 +57,12 @@ var findCounterexamples = sync.OnceValues(func() (map[string]*sim.Counterexample
 // with another GOMAXPROCS.
 func TestReplayIsTheSameRun(t *testing.T) {
 	all := counterexamples(t)
-	if len(all) < 8 && !bubbles.RaceDetector {
+	if len(all) < 8 && !testkit.RaceDetector {
 		t.Errorf("the published recipes broke %d properties only", len(all))
 	}
 	dir := t.TempDir()
 	for name, c := range all {
-		again, err := replay(c)
+		again, err := replayOf(c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +81,7 @@ func TestReplayIsTheSameRun(t *testing.T) {
 	}
 }
 
-func replay(c *sim.Counterexample) (*sim.Replayed, error) {
+func replayOf(c *sim.Counterexample) (*sim.Replayed, error) {
 	w, err := workload.Find(c.Workload, c.Recipe)
 	if err != nil {
 		return nil, err
@@ -121,7 +124,7 @@ func replayFile(path string) error {
 	if err != nil {
 		return err
 	}
-	again, err := replay(c)
+	again, err := replayOf(c)
 	switch {
 	case err != nil:
 		return err
@@ -138,11 +141,11 @@ func replayFile(path string) error {
 func TestReplayNamesTheFirstDifference(t *testing.T) {
 	for name, c := range counterexamples(t) {
 		tampered := *c
-		tampered.Choices = append(sim.Choices{}, c.Choices...)
+		tampered.Choices = append(world.Choices{}, c.Choices...)
 		for i := range tampered.Choices {
 			tampered.Choices[i]++
 		}
-		again, err := replay(&tampered)
+		again, err := replayOf(&tampered)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +153,7 @@ func TestReplayNamesTheFirstDifference(t *testing.T) {
 			t.Errorf("%s: nobody noticed that the choices are others", name)
 			continue
 		}
-		lines := sim.Lines(again.Trace)
+		lines := replay.Lines(again.Trace)
 		for i := range again.Diverged {
 			if lines[i] != c.Trace[i] {
 				t.Errorf("%s: line %d differs, reported is line %d", name, i+1, again.Diverged+1)
@@ -167,8 +170,8 @@ func TestReplayNamesTheFirstDifference(t *testing.T) {
 func TestReplayChecksTheHash(t *testing.T) {
 	for name, c := range counterexamples(t) {
 		tampered := *c
-		tampered.Hash = sim.FormatHash(1)
-		if again, err := replay(&tampered); err != nil || again.Diverged != len(c.Trace) {
+		tampered.Hash = digest.Hex(1)
+		if again, err := replayOf(&tampered); err != nil || again.Diverged != len(c.Trace) {
 			t.Errorf("%s: diverged at %d (error %v), want at the end, %d", name, again.Diverged, err, len(c.Trace))
 		}
 	}

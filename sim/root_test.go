@@ -8,12 +8,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // causal is a workload of which b and c follow from a, and d follows from c.
 type causal struct{ sim.Workload }
 
-func (causal) Follows(property, cause string) bool {
+func (causal) Terms() world.Terms { return world.Terms{Follows: causes} }
+
+func causes(property, cause string) bool {
 	return slices.Contains([]string{"b<a", "c<a", "d<c", "d<a"}, property+"<"+cause)
 }
 
@@ -58,10 +61,14 @@ func TestRootFirst(t *testing.T) {
 // plain says of no property what it follows from.
 type plain struct{ sim.Workload }
 
+func (plain) Terms() (t world.Terms) { return t }
+
 // circular is a workload that contradicts itself: everything follows from everything.
 type circular struct{ sim.Workload }
 
-func (circular) Follows(_, _ string) bool { return true }
+func (circular) Terms() world.Terms {
+	return world.Terms{Follows: func(_, _ string) bool { return true }}
+}
 
 // Whatever was found, and in whatever order: nothing is lost, the order is the same, and no violation comes before
 // its cause.
@@ -84,7 +91,7 @@ func TestRootFirstIsAnOrder(t *testing.T) {
 			}
 			for i := range a {
 				for _, later := range a[i+1:] {
-					if (causal{}) == w && (causal{}).Follows(a[i].Property, later.Property) {
+					if (causal{}) == w && causes(a[i].Property, later.Property) {
 						t.Fatalf("%s: %s comes before its cause %s", names(a), a[i].Property, later.Property)
 					}
 				}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -14,6 +13,14 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/internal/digest"
+	"github.com/zktorture/zktorture/internal/resource"
+	"github.com/zktorture/zktorture/sim/internal/cover"
+	"github.com/zktorture/zktorture/sim/internal/draw"
+	"github.com/zktorture/zktorture/sim/internal/runner"
+	"github.com/zktorture/zktorture/sim/internal/search"
+	"github.com/zktorture/zktorture/sim/replay"
+	"github.com/zktorture/zktorture/sim/tally"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // Config says how to run a campaign. The zero value is usable: 1000 random episodes of up to three
@@ -23,10 +30,10 @@ type Config struct {
 	Episodes int    // number of episodes; 0: until Duration is over, or 1000 if Duration is 0, too
 	Duration time.Duration
 	Seed     uint64
-	Faults   Faults // what may strike; see NoFaultsAtAll for the empty set
-	Clients  int    // the most clients of an episode; default 3
-	Ops      int    // the most operations of a user; default 4
-	Workers  int    // episodes under way at the same time; default: GOMAXPROCS
+	Faults   world.Faults // what may strike; see NoFaultsAtAll for the empty set
+	Clients  int          // the most clients of an episode; default 3
+	Ops      int          // the most operations of a user; default 4
+	Workers  int          // episodes under way at the same time; default: GOMAXPROCS
 
 	// NoFaultsAtAll makes the zero Faults mean none rather than all.
 	NoFaultsAtAll bool
@@ -38,32 +45,35 @@ type Config struct {
 	// Once is for exact builds, which run all passing episodes twice and compare. With Once they do as other builds do,
 	// and run only a share of them twice. See [Exact].
 	Once bool
-	// Elsewhere, if set, runs some episodes of a random campaign in another process, by [RunPart]; it is called by
+	// Elsewhere, if set, runs some episodes of a random campaign in another process, by [Config.RunPart]; it is called by
 	// Workers goroutines at the same time. An error ends the campaign.
-	Elsewhere func(ctx context.Context, from, episodes int) (Part, error)
+	Elsewhere func(ctx context.Context, from, episodes int) (tally.Part, error)
 	// Coverage measures how much of the world the episodes have shown, see [Coverage]. It keeps at most CoverageStates
 	// of the states. If there are more it estimates their number, with a standard error of 1.2 divided by the root of
 	// CoverageStates (Flajolet, Computing 43, 1990): 0.5 % with the default, 65,536; 2.7 % with 2,048. With 2,048 a
-	// [Part] of a thousand episodes takes some 100 kB, and one of ten thousand 150 kB.
+	// [tally.Part] of a thousand episodes takes some 100 kB, and one of ten thousand 150 kB.
 	Coverage       bool
 	CoverageStates int
 	// Near are the counterexamples that episodes of strategy "near" begin like. They are of this recipe or of others of
 	// its kind, found in a build that is [Exact] if this one is. Choices that do not fit an episode are replaced by the
 	// nearest ones.
-	Near []Choices
+	Near []world.Choices
 	// Found, if set, is called when a property breaks for the first time, while the campaign goes on: by one goroutine at
 	// a time. Which episode that is may depend on the machine.
-	Found func(episode int, v Violation)
+	Found func(episode int, v world.Violation)
 	// NoShrink leaves counterexamples as they were found.
 	NoShrink bool
-	// ShrinkTime is how long minimising may take, for all counterexamples together, the likely root first; by default
-	// there is no limit. What was not finished then says so, [Found.Unfinished]; nothing else depends on the machine.
+	// ShrinkTime bounds the minimising of all counterexamples together, the likely root first: this much
+	// time has to pass, and this much processor time of the process, so that other programs change
+	// nothing. By default there is no limit. What was not finished then says so, [Found.Unfinished];
+	// nothing else depends on the machine.
 	ShrinkTime time.Duration
 	// Audit is the number of episodes, counted from the first, on which the checker's sensitivity is measured if
 	// nothing broke in them, see [Sensitivity].
 	Audit int
-	// Until, if set, is the only property that counts, and the campaign ends with the first episode that breaks it.
-	// (That episode depends on the seed alone; the sums of the result also cover those that had begun.)
+	// Until, if set, is the only property that counts, and the campaign ends with the first episode that breaks it; with
+	// [tally.AnyProperty] all count, and the likely root of what that episode breaks is reported. (Which episode that is depends
+	// on the seed alone; the sums of the result also cover those that had begun.)
 	Until string
 
 	// For strategy "exhaustive": the most faults that strike, and the most users of a client; default 1. Episodes is then
@@ -72,7 +82,7 @@ type Config struct {
 	// Whole lets a search go on after a violation, to find every property that breaks; Backwards takes the options of
 	// each choice in the other order; Without leaves reductions out. A search that comes to its end finds the same.
 	Whole, Backwards bool
-	Without          Reductions
+	Without          search.Reductions
 	// Shares is the number of shares that a search is cut into, and Share, from 0, the one to search; with 0 or 1 shares
 	// all is searched. The plans of episodes are dealt to shares by their hashes, so a search of one plan (Plain) is the
 	// work of one share. A share goes on after a violation, as Whole says: what the shares find adds up to what a Whole
@@ -118,75 +128,62 @@ const (
 
 // Result is what came of a campaign.
 type Result struct {
-	Workload, Recipe string
-	Strategy         string
-	Seed             uint64
-	Episodes         int
-	Asked            int    // how many were asked for; 0 if no number was
-	Short            string // why they are fewer, or why the run ended early; else ""
-	Steps            int64
-	Operations       int64
-	Struck           map[string]int // times each fault struck
-	Verdict          Verdict
-	Undecided        int                        // episodes that could not be judged
-	Reason           string                     // why unknown
-	Disputed         map[string]json.RawMessage // see [Judgement.Disputed], of the episode that Reason is about
-	Violations       []Found                    // one for each property, the likely root first: see [RootFirst]
-	Unshrunk         bool                       // they are as they were found: [Config.NoShrink]
-	Sensitivity      Sensitivity
-	Coverage         *Coverage // nil unless [Config.Coverage] asks for it
-	Rerun            Rerun
-	NotJudged        []string      // properties that could not be judged, in alphabetical order: see [Judgement]
-	Wire             bool          // clients were go-zookeeper's own: equal choices may give another run, see [WireNote]
-	Left             int           // episodes that left goroutines behind which is not judged, see [Door] …
-	LeftAt           string        // … and where they stood, in one of these
-	Partly           int           // episodes of which some properties could not be judged, see [World.Attributed]
-	Waived           []string      // properties that the recipe does not promise: see [Waiver]
-	Refused          int64         // stale writes that the guarded resources refused: see [Judgement]
-	Grants           int64         // on real servers: locks and the like that were granted, for as long as a session lasts …
-	GrantsJudged     int64         // … and those of which that was known
-	Recovery         time.Duration // on real servers: the longest that clients needed to reach them after all faults
-	Hash             uint64        // covers every step of every episode
-	Elapsed          time.Duration
-	Interrupted      bool
-	Extent           Extent
+	Workload string `json:"workload"`
+	Recipe   string `json:"recipe"`
+	Strategy string `json:"strategy"`
+	Seed     uint64 `json:"seed"`
+	tally.Counts
+	Asked        int             `json:"asked,omitempty"` // how many episodes were asked for; 0 if no number was
+	Short        string          `json:"short,omitempty"` // why they are fewer, or why the run ended early; else ""
+	Struck       map[string]int  `json:"faults"`          // times each fault struck
+	Verdict      Verdict         `json:"verdict"`
+	Reason       string          `json:"reason,omitempty"` // why unknown
+	Interrupted  bool            `json:"interrupted,omitempty"`
+	Coverage     *cover.Coverage `json:"coverage,omitempty"` // nil unless [Config.Coverage] asks for it
+	Extent       tally.Extent    `json:"extent,omitzero"`
+	Waived       []string        `json:"waived,omitempty"`        // properties that the recipe does not promise: see [world.Terms]
+	Grants       int64           `json:"grants,omitempty"`        // on real servers: grants that last as long as a session
+	GrantsJudged int64           `json:"grants_judged,omitempty"` // those of the grants whose session was known
+
+	Violations []Found                    `json:"-"` // one for each property, the likely root first: see [RootFirst]
+	Unshrunk   bool                       `json:"-"` // they are as they were found: [Config.NoShrink]
+	Disputed   map[string]json.RawMessage `json:"-"` // see [Judgement.Disputed], of the episode that Reason is about
+	Recovery   time.Duration              `json:"-"` // on real servers: the longest that clients needed to reach them after all faults
+	Elapsed    time.Duration              `json:"-"`
 }
 
 // Found is a violation with what is needed to see it again.
 type Found struct {
-	Violation
+	world.Violation
 	Episode int // in which it was found first, -1 in a search; how often it was found is Times
 	Times   int
 	Clients int
 	Faults  int
 	Steps   int // of the torture phase
-	Choices Choices
+	Choices world.Choices
 	Hash    uint64
-	Trace   []Step
+	Trace   []world.Step
 	History any // what the clients saw
 
-	Unfinished string      // why it may not be minimal, see [Config.ShrinkTime]; "" if it was minimised, or was not to be
-	Wire       bool        // see [WireNote]
-	Divergence *Divergence // if equal choices gave different runs: then the trace need not show the violation
+	Unfinished string             // why it may not be minimal, see [Config.ShrinkTime]; "" if it was minimised, or was not to be
+	Wire       bool               // see [world.WireNote]
+	Divergence *replay.Divergence // if equal choices gave different runs: then the trace need not show the violation
 }
 
-const clientsMax = 16
-
-const stepsMax = 400 // of a torture phase; episodes rarely take a quarter of it
-
 // ErrConfig is the error of a campaign that cannot be run as asked for.
-var ErrConfig = errors.New("sim: cannot run")
+var ErrConfig = runner.ErrTerms
 
 // endless stands for the number of episodes of a run that ends by something else.
 const endless = min(1<<40, math.MaxInt)
 
-func (cfg Config) withDefaults() (Config, error) {
+// WithDefaults returns the configuration with its defaults, and an error for one that cannot be run.
+func (cfg Config) WithDefaults() (Config, error) {
 	cfg.Strategy = cmp.Or(cfg.Strategy, "random")
-	if err := CheckStrategy(cfg.Strategy); err != nil {
+	if err := draw.CheckStrategy(cfg.Strategy); err != nil {
 		return cfg, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	cfg.Shares = cmp.Or(cfg.Shares, 1)
-	if cfg.Strategy == Exhaustive {
+	if cfg.Strategy == draw.Exhaustive {
 		cfg.Clients, cfg.Ops = cmp.Or(cfg.Clients, 2), cmp.Or(cfg.Ops, 1)
 		cfg.Episodes, cfg.Users = cmp.Or(cfg.Episodes, endless), cmp.Or(cfg.Users, 1)
 		cfg.Whole = cfg.Whole || cfg.Shares > 1
@@ -196,43 +193,39 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	cfg.Episodes = cmp.Or(cfg.Episodes, endless)
 	if cfg.Faults == 0 && !cfg.NoFaultsAtAll {
-		cfg.Faults = AllFaults
+		cfg.Faults = world.AllFaults
 	}
-	if cfg.AtMost < 0 || cfg.AtMost > atMostMax || cfg.Users < 0 || cfg.Users > 2 {
+	if cfg.AtMost < 0 || cfg.AtMost > world.AtMostMax || cfg.Users < 0 || cfg.Users > 2 {
 		return cfg, fmt.Errorf("%w: %d faults at most and %d users of a client: 0 to %d and 1 or 2 are possible",
-			ErrConfig, cfg.AtMost, cfg.Users, atMostMax)
+			ErrConfig, cfg.AtMost, cfg.Users, world.AtMostMax)
 	}
-	if (cfg.Strategy == Near) != (len(cfg.Near) > 0) {
+	if (cfg.Strategy == draw.Near) != (len(cfg.Near) > 0) {
 		return cfg, fmt.Errorf("%w: episodes like which others begin, of which there are %d, are for strategy %s, which needs "+
-			"at least one", ErrConfig, len(cfg.Near), Near)
+			"at least one", ErrConfig, len(cfg.Near), draw.Near)
 	}
-	if cfg.Share < 0 || cfg.Share >= cfg.Shares || cfg.Shares > 1 && cfg.Strategy != Exhaustive {
+	if cfg.Share < 0 || cfg.Share >= cfg.Shares || cfg.Shares > 1 && cfg.Strategy != draw.Exhaustive {
 		return cfg, fmt.Errorf("%w: share %d of %d of strategy %s: shares are of strategy %s, and counted from 0", ErrConfig,
-			cfg.Share, cfg.Shares, cfg.Strategy, Exhaustive)
+			cfg.Share, cfg.Shares, cfg.Strategy, draw.Exhaustive)
 	}
-	if cfg.CoverageStates = cmp.Or(cfg.CoverageStates, statesMax); cfg.CoverageStates < 1 {
+	if cfg.CoverageStates = cmp.Or(cfg.CoverageStates, cover.StatesMax); cfg.CoverageStates < 1 {
 		return cfg, fmt.Errorf("%w: %d states of the coverage", ErrConfig, cfg.CoverageStates)
 	}
-	cfg.Clients = cmp.Or(cfg.Clients, 3)
-	cfg.Ops = cmp.Or(cfg.Ops, 4)
 	cfg.Workers = cmp.Or(cfg.Workers, runtime.GOMAXPROCS(0))
-	if cfg.Clients < 1 || cfg.Clients > clientsMax || cfg.Ops < 1 || cfg.Ops > 100 {
-		return cfg, fmt.Errorf("%w: %d clients with %d operations: 1 to 16 and 1 to 100 are possible",
-			ErrConfig, cfg.Clients, cfg.Ops)
-	}
-	return cfg, nil
+	terms, err := cfg.terms().WithDefaults()
+	cfg.Clients, cfg.Ops = terms.Clients, terms.Ops
+	return cfg, err
 }
 
-func (cfg Config) episode(source Source) *episodeConfig {
-	return &episodeConfig{
-		source: source, faults: cfg.Faults, clients: cfg.Clients, ops: cfg.Ops, stepsMax: stepsMax,
-		number: -1, dog: &watchdog{}, exact: exactBuild,
-	}
+// terms are what all episodes have in common.
+func (cfg Config) terms() runner.Terms {
+	return runner.Terms{Faults: cfg.Faults, Clients: cfg.Clients, Ops: cfg.Ops}
 }
+
+func (cfg Config) episode(source world.Source) *runner.Episode { return cfg.terms().Episode(source) }
 
 // Run runs a campaign: many episodes of a workload. When ctx ends it stops with the result so far. The error is for
 // campaigns that cannot be run; violations are in the result.
-func Run(ctx context.Context, workload Workload, config Config) (Result, error) {
+func Run(ctx context.Context, workload world.Workload, config Config) (Result, error) {
 	c, err := newCampaign(workload, config)
 	if err != nil {
 		return Result{}, err
@@ -248,19 +241,19 @@ func Run(ctx context.Context, workload Workload, config Config) (Result, error) 
 	return c.conclude(c.ctx), nil
 }
 
-func newCampaign(workload Workload, config Config) (*campaign, error) {
-	cfg, err := config.withDefaults()
+func newCampaign(workload world.Workload, config Config) (*campaign, error) {
+	cfg, err := config.WithDefaults()
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Strategy == Exhaustive && overWire(workload) {
+	if cfg.Strategy == draw.Exhaustive && workload.Terms().Door.Wired() {
 		return nil, fmt.Errorf("%w: all executions can be searched in process only: over the wire the state of the "+
 			"client's own library is not known", ErrConfig)
 	}
 	c := &campaign{ctx: context.Background(), workload: workload, cfg: cfg, begin: time.Now()}
-	c.part = Part{Of: c.of(), Struck: make([]int, faultCount)}
+	c.part = tally.Part{Of: c.of(), Struck: make([]int, world.FaultCount)}
 	if cfg.Coverage {
-		c.part.Seen = newSights(cfg.CoverageStates)
+		c.part.Seen = cover.NewSights(cfg.CoverageStates)
 	}
 	c.last.Store(math.MaxInt64)
 	return c, nil
@@ -269,46 +262,40 @@ func newCampaign(workload Workload, config Config) (*campaign, error) {
 // campaign is a Run under way.
 type campaign struct {
 	ctx      context.Context // ends when the campaign is interrupted
-	workload Workload
+	workload world.Workload
 	cfg      Config
 	begin    time.Time
 	from     int // the first episode
 
 	telling sync.Mutex // is locked before mu, while Config.Found is called
 
-	mu   sync.Mutex
-	part Part      // what came of the episodes so far
-	solo *solo     // for what is run again
-	due  time.Time // when minimising must end; zero: never, or it has not begun
+	mu     sync.Mutex
+	part   tally.Part     // what came of the episodes so far
+	serial *runner.Serial // for what is run again
+	due    resource.Limit // of minimising; zero: none, or it has not begun
 
 	last atomic.Int64 // no episode after this one need be run
 
-	search *search // of strategy exhaustive
-}
-
-// job is one episode to run.
-type job struct {
-	index  int
-	source Source // nil: by the index
+	search *search.Search // of strategy exhaustive
 }
 
 func (c *campaign) run(ctx context.Context) {
-	jobs := make(chan job, 64)
+	jobs := make(chan int, 64) // episodes, by number
 	stop, halt := context.WithCancel(context.Background())
 	defer halt()
 	var next atomic.Int64
-	work := func(dog *watchdog) { c.work(stop, jobs, dog) }
+	work := func(dog *runner.Watchdog) { c.work(stop, jobs, dog) }
 	workers := c.cfg.Workers
-	if c.cfg.Strategy == Exhaustive {
-		workers, work = 1, func(dog *watchdog) { c.exhaust(ctx, stop, dog) }
+	if c.cfg.Strategy == draw.Exhaustive {
+		workers, work = 1, func(dog *runner.Watchdog) { c.exhaust(ctx, stop, dog) }
 	} else if c.cfg.Elsewhere != nil {
-		work = func(*watchdog) { c.workElsewhere(ctx, stop, &next) }
+		work = func(*runner.Watchdog) { c.workElsewhere(ctx, stop, &next) }
 	} else {
 		go c.generate(ctx, stop, jobs)
 	}
-	c.freeze(guard(c.ctx, c.workload, c.cfg, workers, work, c.progress, halt))
+	c.freeze(runner.Guard(c.ctx, c.cfg.doomed(c.workload), workers, work, c.progress, halt))
 	if c.search != nil {
-		c.part.Search = c.search.reached()
+		c.part.Search = reached(c.search)
 	}
 }
 
@@ -316,7 +303,7 @@ func (c *campaign) run(ctx context.Context) {
 func (c *campaign) freeze(why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.part.Frozen = least(c.part.Frozen, why)
+	c.part.Frozen = tally.Least(c.part.Frozen, why)
 	c.bound()
 }
 
@@ -339,88 +326,75 @@ func (c *campaign) reached() Progress {
 }
 
 // generate hands out the episodes in order.
-func (c *campaign) generate(ctx, stop context.Context, jobs chan<- job) {
+func (c *campaign) generate(ctx, stop context.Context, jobs chan<- int) {
 	defer close(jobs)
-	send := func(j job) bool {
-		if int64(j.index) > c.last.Load() {
-			return false
-		}
+	for i := c.from; i < c.cfg.Episodes && int64(i) <= c.last.Load(); i++ {
 		select {
-		case jobs <- j:
-			return true
+		case jobs <- i:
 		case <-ctx.Done():
+			return
 		case <-stop.Done():
+			return
 		}
-		return false
-	}
-	if c.cfg.Strategy == Sweep {
-		c.sweep(ctx, send)
-		return
-	}
-	for i := c.from; i < c.cfg.Episodes && send(job{index: i}); i++ {
 	}
 }
 
-func (c *campaign) work(stop context.Context, jobs <-chan job, dog *watchdog) {
-	draws := newDraws(c.cfg.Strategy, c.cfg.Seed, c.cfg.Near)
+func (c *campaign) work(stop context.Context, jobs <-chan int, dog *runner.Watchdog) {
+	draws := draw.New(c.cfg.Strategy, c.cfg.Seed, c.cfg.Near)
 	servers := fakezk.New(fakezk.Config{})
-	witness := c.newWitness()
-	defer c.saw(witness)
-	var before []made
-	memory := newMemory()
-	for j := range jobs {
+	observer := c.newObserver()
+	defer c.saw(observer)
+	var before []world.Made
+	memory := world.NewMemory()
+	for index := range jobs {
 		if stop.Err() != nil {
 			return
 		}
-		if int64(j.index) > c.last.Load() {
+		if int64(index) > c.last.Load() {
 			continue
 		}
-		source := j.source
-		if source == nil {
-			source = draws.source(uint64(j.index))
+		cfg := c.cfg.episode(draws.Source(uint64(index)))
+		if index < c.cfg.Audit {
+			cfg.Audit = digest.Mix(c.cfg.Seed^digest.Mix(uint64(index))) | 1
 		}
-		cfg := c.cfg.episode(source)
-		if j.index < c.cfg.Audit {
-			cfg.audit = digest.Mix(c.cfg.Seed^digest.Mix(uint64(j.index))) | 1
-		}
-		cfg.servers, cfg.made, cfg.memory, cfg.number, cfg.dog = servers, before, memory, j.index, dog
-		cfg.witness = witness.next(j.index)
-		o := runEpisode(c.workload, cfg)
-		if o.aborted == errInterrupted {
+		cfg.Servers, cfg.Made, cfg.Memory, cfg.Number, cfg.Dog = servers, before, memory, index, dog
+		cfg.Observers = observer.Next(index)
+		o := runner.Run(c.workload, cfg)
+		if o.Aborted == runner.ErrInterrupted {
 			return
 		}
-		if c.rerunDue(j.index, o) {
-			c.rerun(j.index, o, cfg)
+		if c.rerunDue(index, o) {
+			c.rerun(index, o, cfg)
 		}
-		before = o.made
-		c.record(j.index, o)
+		before = o.Made
+		c.record(index, o)
 	}
 }
 
 // record adds an episode. What comes of the campaign does not depend on the order of the calls.
-func (c *campaign) record(index int, o *outcome) {
+func (c *campaign) record(index int, o *world.Run) {
 	c.telling.Lock()
 	defer c.telling.Unlock()
 	c.mu.Lock()
-	known := c.part.properties()
-	c.part.record(index, o, c.cfg.Until)
-	c.part.Ended = least(c.part.Ended, o.outside)
-	if o.leaked && c.part.Ended == "" && leftTooMuch() {
-		c.part.Ended = heavyLeft()
+	known := c.part.Properties()
+	c.part.Record(index, o, c.cfg.Until)
+	c.part.Ended = tally.Least(c.part.Ended, o.Outside)
+	if o.Leaked && c.part.Ended == "" && runner.LeftTooMuch() {
+		c.part.Ended = runner.HeavyLeft()
 	}
 	c.bound()
-	found := c.part.foundBeside(known)
+	found := c.part.FoundBeside(known)
 	c.mu.Unlock()
 	c.tell(found)
 }
 
 // tell tells what was found.
-func (c *campaign) tell(found []PartEpisode) {
+func (c *campaign) tell(found []tally.Episode) {
 	if c.cfg.Found == nil {
 		return
 	}
 	for _, f := range found {
-		c.cfg.Found(f.Episode, Violation{Property: f.Property, Message: f.Message})
+		c.cfg.Found(f.Episode, world.Violation{Property: f.Property, Message: f.Message})
 	}
 }
 
@@ -430,35 +404,40 @@ func (c *campaign) bound() {
 	switch {
 	case p.Frozen != "" || p.Ended != "":
 		c.last.Store(-1)
-	case p.Wire && p.Left >= leftMax:
-		p.Ended = tooManyLeft(p.LeftAt)
+	case p.Wire && p.Left >= runner.LeftMax:
+		p.Ended = runner.TooManyLeft(p.LeftAt)
 		c.last.Store(-1)
 	case c.cfg.Until != "" && len(p.Found) > 0:
-		c.last.Store(int64(p.Found[0].Episode))
+		c.last.Store(int64(p.First()))
+	case c.doubtful():
+		c.last.Store(-1)
 	}
+}
+
+// undecidedMax is how many episodes may be undecided before there is no use in looking for the first that breaks
+// anything: each may have taken seconds.
+const undecidedMax = 10
+
+func (c *campaign) doubtful() bool {
+	return c.cfg.Until == tally.AnyProperty && c.part.Undecided >= undecidedMax
 }
 
 // conclude minimises what was found and sums up.
 func (c *campaign) conclude(ctx context.Context) Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.solo = newSolo(ctx, c.workload, c.cfg)
-	defer c.solo.end()
+	c.serial = runner.NewSerial(ctx, c.workload, c.cfg.doomed(c.workload))
+	defer c.serial.End()
 	p, interrupted := &c.part, ctx.Err() != nil
 	r := Result{
 		Unshrunk: c.cfg.NoShrink,
 		Workload: c.workload.Name(), Recipe: c.workload.Recipe(), Strategy: c.cfg.Strategy, Seed: c.cfg.Seed,
-		Episodes: p.Episodes, Steps: p.Steps, Operations: p.Operations, Struck: c.struckByName(), Undecided: p.Undecided,
-		Reason: p.reason(), Disputed: p.Disputed, Violations: c.violations(), Sensitivity: p.Sensitivity, Rerun: p.Rerun,
-		NotJudged: p.NotJudged, Wire: p.Wire, Left: p.Left, LeftAt: p.LeftAt, Partly: p.Partly, Refused: p.Refused,
-		Hash: p.Hash, Extent: p.extent(c.cfg.Shares),
-	}
-	if w, can := c.workload.(Waiver); can {
-		r.Waived = w.Waived()
+		Counts: p.Counts, Struck: c.struckByName(), Reason: p.Reason(), Disputed: p.Disputed, Violations: c.violations(),
+		Extent: p.Extent(c.cfg.Shares), Waived: c.workload.Terms().Waived,
 	}
 	r.Rerun.First = c.explainRerun()
 	if p.Seen != nil && p.Frozen == "" {
-		r.Coverage = p.Seen.coverage(p.Episodes)
+		r.Coverage = p.Seen.Coverage(p.Episodes)
 	}
 	c.short(&r, interrupted)
 	c.judge(&r)
@@ -469,7 +448,7 @@ func (c *campaign) conclude(ctx context.Context) Result {
 // short says how many episodes were asked for, and why fewer were run.
 func (c *campaign) short(r *Result, interrupted bool) {
 	r.Interrupted = r.Episodes < c.cfg.Episodes && interrupted
-	if c.cfg.Strategy == Exhaustive {
+	if c.cfg.Strategy == draw.Exhaustive {
 		return // its Extent says that
 	}
 	if c.cfg.Episodes < endless {
@@ -479,6 +458,8 @@ func (c *campaign) short(r *Result, interrupted bool) {
 	case p.Frozen != "" || p.Ended != "":
 		r.Short = cmp.Or(p.Frozen, p.Ended)
 	case r.Episodes >= c.cfg.Episodes || c.cfg.Until != "" && len(p.Found) > 0:
+	case c.doubtful():
+		r.Short = fmt.Sprintf("%d could not be judged", p.Undecided)
 	case interrupted:
 		r.Short = "interrupted"
 	case r.Asked > 0 && c.cfg.Duration > 0:
@@ -491,8 +472,11 @@ func (c *campaign) short(r *Result, interrupted bool) {
 // violations are what was found, made small, the likely root first.
 func (c *campaign) violations() (all []Found) {
 	for _, f := range c.part.Found {
+		if c.cfg.Until == tally.AnyProperty && f.Episode > c.part.First() {
+			continue
+		}
 		found := Found{
-			Violation: Violation{Property: f.Property, Message: f.Message}, Episode: f.First, Times: max(f.Times, 1),
+			Violation: world.Violation{Property: f.Property, Message: f.Message}, Episode: f.First, Times: max(f.Times, 1),
 			Choices: f.Choices,
 		}
 		if len(f.Price) > 1 {
@@ -501,6 +485,9 @@ func (c *campaign) violations() (all []Found) {
 		all = append(all, found)
 	}
 	RootFirst(c.workload, all)
+	if c.cfg.Until == tally.AnyProperty && len(all) > 1 {
+		all = all[:1]
+	}
 	for i := range all {
 		c.minimise(&all[i])
 	}
@@ -518,23 +505,43 @@ func (c *campaign) judge(r *Result) {
 		r.Verdict, r.Reason = VerdictUnknown, cmp.Or(p.Frozen, p.Ended)
 	case r.Undecided > 0:
 		r.Verdict = VerdictUnknown
-	case r.Extent.Word == ExtentBounded:
+	case r.Extent.Word == tally.Bounded:
 		r.Verdict, r.Reason = VerdictUnknown, r.Extent.String()
 	case r.Episodes == 0:
-		r.Verdict, r.Reason = VerdictUnknown, "no episode was run"
+		r.Verdict, r.Reason = VerdictUnknown, nothingRun
 	}
 }
 
+const nothingRun = "no episode was run"
+
 // AddNotJudged notes that properties could not be judged.
 func (r *Result) AddNotJudged(properties ...string) {
-	r.NotJudged = withNames(r.NotJudged, properties...)
+	r.NotJudged = tally.WithNames(r.NotJudged, properties...)
 }
 
 // struckByName counts the faults that may strike.
 func (c *campaign) struckByName() map[string]int {
 	struck := map[string]int{}
 	for f := range c.cfg.Faults.Each() {
-		struck[f.String()] = c.part.Struck[f.index()]
+		struck[f.String()] = c.part.Struck[f.Index()]
 	}
 	return struck
+}
+
+// newObserver returns the observer of a worker, nil if nobody wants to know what was seen.
+func (c *campaign) newObserver() *cover.Observer {
+	if c.part.Seen == nil {
+		return nil
+	}
+	return cover.NewObserver(c.cfg.CoverageStates)
+}
+
+// saw adds what a worker has seen to the campaign's.
+func (c *campaign) saw(k *cover.Observer) {
+	if k == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.part.Seen.Add(k.Sights())
 }

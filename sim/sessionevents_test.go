@@ -9,10 +9,10 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
-	"github.com/zktorture/zktorture/internal/thorough"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -76,17 +76,17 @@ func listening(alarming ...zk.State) *workload.Workload {
 // A lock that listens to the events of its connection is clean, and equal choices give equal runs of it.
 func TestListeningLock(t *testing.T) {
 	w := listening(zk.StateDisconnected, zk.StateExpired)
-	n := bubbles.Share(thorough.Of(1000, 2000))
+	n := testkit.Share(testkit.Sized(1000, 2000))
 	if r := run(t, w, sim.Config{Episodes: n, Seed: 7}); r.Verdict != sim.VerdictOK {
 		t.Errorf("%s: %+v", r.Verdict, r.Violations)
 	}
 	compareSeeds(t, subject{"listening lock", w, 3}, sim.Config{Clients: 3}, uint64(n))
 }
 
-// One that does not listen goes on as the owner although it has been told.
+// One that does not listen still acts as the owner after learning of it.
 func TestDeafLock(t *testing.T) {
-	bubbles.Many(t)
-	r := run(t, listening(), sim.Config{Episodes: 10000, Seed: 7, Faults: sim.Expiry, Until: "belief", NoShrink: true})
+	testkit.ManyWorlds(t)
+	r := run(t, listening(), sim.Config{Episodes: 10000, Seed: 7, Faults: world.Expiry, Until: "belief", NoShrink: true})
 	if len(r.Violations) != 1 {
 		t.Errorf("%s: %+v", r.Verdict, r.Violations)
 	}
@@ -94,8 +94,8 @@ func TestDeafLock(t *testing.T) {
 
 // A client that learns of an expiry late, as the event is still on its way, is not accused of going on knowingly.
 func TestWhoHearsLateIsNotAccused(t *testing.T) {
-	bubbles.Many(t)
-	r := run(t, listening(zk.StateExpired), sim.Config{Episodes: 3000, Seed: 7, Faults: sim.Expiry})
+	testkit.ManyWorlds(t)
+	r := run(t, listening(zk.StateExpired), sim.Config{Episodes: 3000, Seed: 7, Faults: world.Expiry})
 	if r.Verdict != sim.VerdictOK {
 		t.Errorf("%s: %+v", r.Verdict, r.Violations)
 	}
@@ -132,7 +132,7 @@ func TestUnreadEventsAreDropped(t *testing.T) {
 		})
 		return recipes.NewLock(c, path)
 	})
-	run(t, w, sim.Config{Episodes: bubbles.Share(400), Seed: 3, Workers: 1, Faults: sim.Loss | sim.Expiry | sim.Pause})
+	run(t, w, sim.Config{Episodes: testkit.Share(400), Seed: 3, Workers: 1, Faults: world.Loss | world.Expiry | world.Pause})
 	full := 0
 	for _, e := range all {
 		n := min(len(e.heard), 6)
@@ -183,8 +183,8 @@ func (l *closingLock) Unlock(context.Context) error {
 func TestClosingLock(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return &closingLock{c, path} },
 		workload.Unfair(), workload.Waive("progress", "watch-leak")) // after an error its own znode may be in its way
-	n := bubbles.Share(1000)
-	cfg := sim.Config{Episodes: n, Seed: 5, Faults: sim.Expiry | sim.Watch | sim.Pause | sim.Time | sim.Lag}
+	n := testkit.Share(1000)
+	cfg := sim.Config{Episodes: n, Seed: 5, Faults: world.Expiry | world.Watch | world.Pause | world.Time | world.Lag}
 	for _, v := range run(t, w, cfg).Violations {
 		if v.Property != "unexpected-error" && v.Property != "unusable" || !strings.Contains(v.Message, zk.ErrConnectionClosed.Error()) {
 			t.Errorf("%s: %s", v.Property, v.Message)

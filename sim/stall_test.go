@@ -7,9 +7,10 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo/published"
 )
@@ -82,21 +83,21 @@ func (l *bareLock) Unlock(context.Context) error {
 // A goroutine that handles a grant when the session has been replaced could not know: it is not accused of what its client
 // knew by then, nor of what it has not looked at yet. Stalls strike, and equal choices give equal runs.
 func TestStalledOwnersAreNotAccused(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	new := func(c recipes.Conn, path string) workload.Locker { return &bareLock{conn: c, path: path} }
 	bare := workload.Lock(new, workload.Unfair())
 	flags := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 		return published.NewFlagLock(c, path, published.NoBugs())
 	}, workload.Existing())
 	for name, w := range map[string]*workload.Workload{"bare": bare, "flags": flags} {
-		cfg := sim.Config{Episodes: 4000, Seed: 9, Clients: 2, Faults: sim.Stall | sim.Expiry}
+		cfg := sim.Config{Episodes: 4000, Seed: 9, Clients: 2, Faults: world.Stall | world.Expiry}
 		r := run(t, w, cfg)
 		if r.Verdict != sim.VerdictOK || r.Struck["stall"] < 1000 {
 			t.Errorf("%s: %s, %d stalls", name, r.Verdict, r.Struck["stall"])
 		}
 		for _, v := range r.Violations {
-			t.Error(sim.Story(w, v.Violation, v.Trace))
+			t.Error(v.Story(w))
 		}
-		compareSeeds(t, subject{name, w, 2}, cfg, uint64(bubbles.Share(60)))
+		compareSeeds(t, subject{name, w, 2}, cfg, uint64(testkit.Share(60)))
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -134,19 +134,18 @@ var brokenRecipes = strings.Fields(`
 // checksVar is "all" for every recipe with 20 seeds; that takes a quarter of an hour.
 const checksVar = "ZKTORTURE_CHECKS"
 
-// Whatever is checked, with whatever seed, and though rapid shrinks by giving episodes up half-way: a test of a
-// broken recipe ends with a story.
+// Whatever is checked, with whatever seed: a test of a broken recipe ends with a story.
 func TestCheckEndsWithAStory(t *testing.T) {
 	names, seeds := brokenRecipes, "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20"
 	if os.Getenv(checksVar) == "" {
 		names, seeds = []string{"readme-mended-twice", "leaves", "LK9", "DQ1"}, "21 22"
-		names = names[:bubbles.Share(len(names))]
+		names = names[:testkit.Share(len(names))]
 	}
 	told := 0
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			out, status := childIn(t, dir, "test "+name+" "+seeds, []string{"-rapid.shrinktime=200ms"})
+			out, status := childIn(t, dir, "test "+name+" "+seeds, nil)
 			tests := regexp.MustCompile(`(?m)^ *=== RUN +TestAsChild/.*\n`).Split(out, -1)[1:]
 			if status != 1 || len(tests) != len(strings.Fields(seeds)) {
 				t.Fatalf("status %d after %d tests:\n%s", status, len(tests), tail(out))
@@ -165,19 +164,19 @@ func TestCheckEndsWithAStory(t *testing.T) {
 
 // noStory says what is wrong with what a test has printed if it is no story; "" if it is one.
 func noStory(dir string, w sim.Workload, text string) string {
-	broke := `^ +stories_test\.go:\d+: ` + regexp.QuoteMeta(w.Name()+" ("+w.Recipe()+") broke ") + `[a-z-]+: `
-	where := `\n +page:   (\S+)\n +replay: (go test \S+ -run \S+ -rapid\.failfile=\S+)\n`
-	first := regexp.MustCompile(broke + `.*` + where + ` +\n(?s).* \d+ +\d+\.\d{3}s  `).FindStringSubmatch(text)
+	from, name := `^ +stories_test\.go:\d+: `, regexp.QuoteMeta(w.Name()+" ("+w.Recipe()+"): ")
+	where := `\n +page:   (\S+)\n +replay: (go test \S+ -run \S+ -zktorture\.replay=\S+)\n`
+	first := regexp.MustCompile(from + name + `.* \([a-z-]+\):?` + where + ` +\n(?s).* \d+ +\d+\.\d{3}s  `).FindStringSubmatch(text)
 	text, _, _ = strings.Cut(text, "--- FAIL")
-	last := regexp.MustCompile(`(?m)` + broke + `the story is above` + where + `\z`).FindStringSubmatch(text)
+	last := regexp.MustCompile(`(?m)` + from + `[a-z-]+ in ` + name + `the story is above` + where + `\z`).FindStringSubmatch(text)
 	switch {
 	case first == nil:
 		return "it does not begin with what broke, the page, the command that runs it again, and the story"
 	case last == nil || !slices.Equal(first[1:], last[1:]):
 		return "it does not end with what broke, the page, and the command that runs it again"
-	case !regexp.MustCompile(`(?m)^ +stories_test\.go:\d+: \[rapid\] failed after \d+ tests: .*-rapid\.seed=\d+`).MatchString(text):
-		return "rapid says nothing, or no seed"
-	case strings.Contains(text, "[rapid] draw") || strings.Contains(text, "panic.go"):
+	case !regexp.MustCompile(`(?m)^ +stories_test\.go:\d+: episode \d+ of 2000 broke it; -zktorture\.seed=\d+`).MatchString(text):
+		return "it does not say the episode and the seed"
+	case strings.Contains(text, "panic.go"):
 		return "it is full of what nobody needs"
 	}
 	if html, err := os.ReadFile(filepath.Join(dir, first[1])); err != nil ||

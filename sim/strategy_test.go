@@ -6,33 +6,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/replay"
+	"github.com/zktorture/zktorture/sim/world"
 )
-
-// An event that races with the last of a chain of ten comes after it in about one of twelve orders. With a fair coin for
-// each step that would be one of two thousand.
-func TestPOSDrawsTheOrderOfWhatRaces(t *testing.T) {
-	last := 0
-	for seed := range uint64(1100) {
-		if sim.OfOrder(seed, 10) {
-			last++
-		}
-	}
-	if last < 25 || last > 150 {
-		t.Errorf("in %d of 1100 the event came last; about 90 were expected", last)
-	}
-}
 
 // Equal choices are equal runs, whatever source they came from first: what the source saw of the world is no choice.
 func TestStrategiesReplay(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	for strategy := range sampling() {
-		if strategy == "sweep" {
-			continue
-		}
-		w, cfg := find(t, "queue", ""), sim.Config{Faults: sim.EveryFault}
-		for episode := range uint64(bubbles.Share(40)) {
+		w, cfg := find(t, "queue", ""), sim.Config{Faults: world.EveryFault}
+		for episode := range uint64(testkit.Share(40)) {
 			one := sim.RunOne(w, cfg, sim.SourceOf(strategy, 3, episode))
 			if again := sim.RunOne(w, cfg, one.Choices.Replay()); again.Hash != one.Hash {
 				t.Errorf("%s: episode %d has the hash %x, and %x when its choices are made again", strategy, episode, one.Hash,
@@ -55,14 +40,14 @@ func TestMixTakesTurns(t *testing.T) {
 
 // The faults of a pattern strike one client, and there are up to three.
 func TestPatternsStrikeOneClient(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	w, most := find(t, "lock", ""), 0
-	for episode := range uint64(bubbles.Share(300)) {
+	for episode := range uint64(testkit.Share(300)) {
 		one := sim.RunOne(w, sim.Config{}, sim.SourceOf("patterns", 8, episode))
 		victims, strikes := victims(one.Trace)
 		if len(victims) > 1 || strikes > 3 {
 			t.Errorf("episode %d: %d faults strike the clients %v\n%s", episode, strikes, victims,
-				strings.Join(sim.Lines(one.Trace), "\n"))
+				strings.Join(replay.Lines(one.Trace), "\n"))
 		}
 		most = max(most, strikes)
 	}
@@ -74,16 +59,16 @@ func TestPatternsStrikeOneClient(t *testing.T) {
 // A fault behind a stall strikes when something lies in the channels of the goroutines that stand still: before, the stall
 // is nothing to it.
 func TestPatternsStrikeBehindWhatIsLate(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	w, behind, late := find(t, "lock", "ours"), 0, 0
 	for episode := range uint64(400) {
-		one := sim.RunOne(w, sim.Config{Faults: sim.Stall | sim.Expiry}, sim.SourceOf("patterns", 8, episode))
+		one := sim.RunOne(w, sim.Config{Faults: world.Stall | world.Expiry}, sim.SourceOf("patterns", 8, episode))
 		stalled, lies := false, false
 		for _, step := range one.Trace {
 			switch {
-			case isStrike(step) && step.Fault == sim.Stall:
+			case isStrike(step) && step.Fault == world.Stall:
 				stalled = true
-			case step.Fault == sim.Stall:
+			case step.Fault == world.Stall:
 				lies = true
 			case isStrike(step) && stalled:
 				behind++
@@ -99,15 +84,15 @@ func TestPatternsStrikeBehindWhatIsLate(t *testing.T) {
 	}
 }
 
-// isStrike tells whether a step is a fault that strikes: not that a counter has come to its end, nor what comes while
+// isStrike reports whether a step is a fault that strikes: not that a counter has come to its end, nor what comes while
 // goroutines stand still.
-func isStrike(step sim.Step) bool {
-	later := step.Fault == sim.Stall && strings.Contains(step.Result, "in its channel")
-	return step.Kind == sim.KindFault && step.Fault != sim.Wrap && !later
+func isStrike(step world.Step) bool {
+	later := step.Fault == world.Stall && step.Lies != (world.Lying{})
+	return step.Kind == world.KindFault && step.Fault != world.Wrap && !later
 }
 
 // victims returns the clients that faults have struck in a trace, and how often.
-func victims(trace []sim.Step) (clients []int, strikes int) {
+func victims(trace []world.Step) (clients []int, strikes int) {
 	last := 0
 	for _, step := range trace {
 		if !isStrike(step) || step.Client < 0 || step.N == last || strings.Contains(step.Result, "begins without") {
@@ -125,7 +110,7 @@ func victims(trace []sim.Step) (clients []int, strikes int) {
 // That an owner is not told of its session's end shows only if the end is learned between two writes of one hold, and where
 // something depends on a fault is where conflicts has them strike.
 func TestConflictsFindWhatDependsOnTheMoment(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	w := find(t, "lock", "published/WriteLock")
 	first := func(strategy string) (sum int) {
 		for seed := range uint64(3) {
@@ -143,11 +128,11 @@ func TestConflictsFindWhatDependsOnTheMoment(t *testing.T) {
 
 // What is known to break a property is found again soon by episodes that begin like it, with other seeds.
 func TestNearFindsAgain(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	w := find(t, "lock", "published/WriteLock")
 	cfg := sim.Config{Strategy: "mix", Episodes: 3000, Seed: 5, Until: "watch-leak", NoShrink: true, Workers: 1}
 	known := run(t, w, cfg).Violations[0].Choices
-	first := func(strategy string, near ...sim.Choices) (sum int) {
+	first := func(strategy string, near ...world.Choices) (sum int) {
 		for seed := range uint64(3) {
 			cfg.Strategy, cfg.Seed, cfg.Near = strategy, seed, near
 			r := run(t, w, cfg)

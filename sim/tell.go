@@ -3,7 +3,6 @@ package sim
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,30 +11,27 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/zktorture/zktorture/internal/shellword"
+	"github.com/zktorture/zktorture/internal/escape"
 	"github.com/zktorture/zktorture/internal/wholefile"
+	"github.com/zktorture/zktorture/sim/internal/bubble"
+	"github.com/zktorture/zktorture/sim/replay"
+	"github.com/zktorture/zktorture/sim/tally"
+	"github.com/zktorture/zktorture/sim/world"
+	"github.com/zktorture/zktorture/story"
 )
 
-// Teller is a [Workload] that can make a page of the story of a counterexample, as that of package workload does.
-// [Check] writes such a page beside the fail file of a test that fails.
-type Teller interface {
-	// Page returns the page as HTML. again is the command that tells the story anew. When ctx ends, the page shows
-	// what is known by then.
-	Page(ctx context.Context, c *Counterexample, again string) ([]byte, error)
-}
-
-// Story is a violation for people: the sentence, and what happened.
-func Story(w Workload, v Violation, trace []Step) string {
-	return fmt.Sprintf("%s (%s) broke %s: %s\n\n%s\n", w.Name(), w.Recipe(), v.Property, v.Message,
-		strings.Join(Folded(Lines(trace)), "\n"))
+// Story is the violation for people: the sentence, and what happened.
+func (f Found) Story(w world.Workload) string {
+	return fmt.Sprintf("%s\n\n%s\n", story.Headline(w.Name(), w.Recipe(), f.Property, f.Message),
+		strings.Join(replay.Folded(replay.Lines(f.Trace)), "\n"))
 }
 
 // checker is one call of [Check].
 type checker struct {
 	t    *testing.T
-	w    Workload
+	w    world.Workload
 	cfg  Config
-	test Place // the line that calls Check
+	test bubble.Place // the line that calls Check
 }
 
 // fail fails the test for a reason that is no story.
@@ -50,9 +46,9 @@ func (c *checker) fail(why string) {
 // none, a counterexample is written. notes come between.
 func (c *checker) tell(f Found, again string, notes []string) {
 	c.t.Helper()
-	example, err := c.cfg.Counterexample(Result{Workload: c.w.Name(), Recipe: c.w.Recipe(), Wire: f.Wire}, f)
+	example, err := c.cfg.Counterexample(Result{Workload: c.w.Name(), Recipe: c.w.Recipe(), Counts: tally.Counts{Wire: f.Wire}}, f)
 	if err != nil {
-		c.fail(Story(c.w, f.Violation, f.Trace) + err.Error())
+		c.fail(f.Story(c.w) + err.Error())
 		return
 	}
 	if f.Divergence != nil {
@@ -61,12 +57,12 @@ func (c *checker) tell(f Found, again string, notes []string) {
 	if f.Unfinished != "" {
 		notes = append(notes, "the story may not be minimal: "+f.Unfinished)
 	}
-	if f.Wire && !exactBuild {
-		notes = append(notes, WireNote)
+	if f.Wire && !bubble.Exact {
+		notes = append(notes, world.WireNote)
 	}
-	if again == "" && keepsFiles() {
+	if again == "" {
 		name, err := c.keep(example)
-		if again = replayFlag(name); err != nil {
+		if again = toReplay(name); err != nil {
 			again, notes = "", append(notes, fmt.Sprintf("there is no counterexample file: %v", err))
 		}
 	}
@@ -75,18 +71,17 @@ func (c *checker) tell(f Found, again string, notes []string) {
 		command += " " + again
 	}
 	where := "replay: " + command
-	switch page, err := c.page(example, command); {
-	case err != nil:
+	if page, err := c.page(example, command); err != nil {
 		notes = append(notes, fmt.Sprintf("there is no page of this story: %v", err))
-	case page != "":
+	} else {
 		where = "page:   " + fromModule(page) + "\n" + where
 	}
-	broke := fmt.Sprintf("%s (%s) broke %s", c.w.Name(), c.w.Recipe(), f.Property)
-	sentence, more, _ := strings.Cut(f.Message, "\n")
+	broke := f.title(c.w)
+	sentence, more, _ := strings.Cut(story.Headline(c.w.Name(), c.w.Recipe(), f.Property, f.Message), "\n")
 	if more != "" {
 		more += "\n\n"
 	}
-	c.t.Errorf("%s: %s\n%s\n\n%s%s\n", broke, sentence, where, more, strings.Join(Folded(example.Trace), "\n"))
+	c.t.Errorf("%s\n%s\n\n%s%s\n", sentence, where, more, strings.Join(replay.Folded(example.Trace), "\n"))
 	c.logEach(notes)
 	if onGitHub() {
 		annotate(c.t.Output(), broke, f.Message+"\n"+where, guilty(c.w, example), c.test)
@@ -94,60 +89,55 @@ func (c *checker) tell(f Found, again string, notes []string) {
 	c.t.Logf("%s: the story is above\n%s", broke, where)
 }
 
-// keepsFiles tells whether a test that fails may leave files behind.
-func keepsFiles() bool { return flagOf("rapid.nofailfile") != "true" }
+func toReplay(file string) string { return "-zktorture.replay=" + escape.Shell(file) }
 
-func replayFlag(file string) string { return "-zktorture.replay=" + shellword.Quote(file) }
-
-// keep writes a counterexample to a file beside the test's fail files.
-func (c *checker) keep(example *Counterexample) (name string, err error) {
+// keep writes a counterexample to a file that the test runs first from now on.
+func (c *checker) keep(example *replay.Counterexample) (name string, err error) {
 	var text bytes.Buffer
 	if err := example.Write(&text); err != nil {
 		return "", err
 	}
-	name = filepath.Join(failDir(c.t.Name()), fmt.Sprintf("%s-%.8s.json", example.Property, example.Hash))
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return "", err
-	}
-	return name, wholefile.Write(name, text.Bytes())
+	return c.write(fmt.Sprintf("%s-%.8s.json", example.Property, example.Hash), text.Bytes())
 }
 
 // pageTime is how long the making of a page may take.
 const pageTime = 10 * time.Second
 
-// page writes the page of a story and returns its name, "" if none is wanted.
-func (c *checker) page(example *Counterexample, again string) (name string, err error) {
-	teller, can := c.w.(Teller)
-	if !can || !keepsFiles() {
-		return "", nil
-	}
+// page writes the page of a story beside the counterexample, and returns its name. When its time is over the page shows
+// what is known by then.
+func (c *checker) page(example *replay.Counterexample, again string) (name string, err error) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), pageTime)
 	defer cancel()
-	page, err := teller.Page(ctx, example, again)
+	told, err := story.Tell(ctx, c.w, example)
 	if err != nil {
 		return "", err
 	}
-	name = filepath.Join(failDir(c.t.Name()), "story.html")
+	told.Commands = []story.Command{{Name: "run again", Line: again}}
+	var page bytes.Buffer
+	if err := told.HTML(&page); err != nil {
+		return "", err
+	}
+	return c.write("story.html", page.Bytes())
+}
+
+// write writes a file into the test's folder.
+func (c *checker) write(file string, data []byte) (name string, err error) {
+	name = filepath.Join(failDir(c.t.Name()), file)
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return "", err
 	}
-	return name, os.WriteFile(name, page, 0o644)
+	return name, wholefile.Write(name, data)
 }
 
-// failDir is the folder of a test's fail files. go test runs a test in the folder of its package.
-func failDir(test string) string { return filepath.Join("testdata", "rapid", fileName(test)) }
-
-// fileName is a test's name as the folder of its fail files is called.
-func fileName(test string) string {
-	return strings.Map(func(r rune) rune {
+// failDir is the folder of what a test has found. go test runs a test in the folder of its package.
+func failDir(test string) string {
+	return filepath.Join("testdata", "zktorture", strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' {
 			return r
 		}
 		return '_'
-	}, test)
+	}, test))
 }
-
-var replayFile = flag.String("zktorture.replay", "", "sim.Check: run the run in this `file` again, and nothing else")
 
 // again runs a run again that is in a file, and fails the test if it breaks a property. Otherwise it returns a sentence.
 // The error is for a file that this test cannot run.
@@ -158,7 +148,7 @@ func (c *checker) again(name string) (note string, err error) {
 		return "", err
 	}
 	defer file.Close()
-	example, err := ReadCounterexample(file)
+	example, err := replay.ReadCounterexample(file)
 	if err != nil {
 		return "", err
 	}
@@ -166,7 +156,7 @@ func (c *checker) again(name string) (note string, err error) {
 		return "", fmt.Errorf("it is of %s (%s), and this test is of %s (%s)",
 			example.Workload, example.Recipe, c.w.Name(), c.w.Recipe())
 	}
-	r, err := Replay(c.w, example)
+	r, err := replay.Replay(c.w, example)
 	switch {
 	case err != nil:
 		return "", err
@@ -174,19 +164,20 @@ func (c *checker) again(name string) (note string, err error) {
 		c.tellAgain(name, example, r)
 		c.t.FailNow()
 	case r.Diverged >= 0:
-		return passesNow(name, fmt.Sprintf(", in another run, from line %d of its trace on", r.Diverged+1)), nil
+		note = fmt.Sprintf("; the run is another one from line %d of its trace on", r.Diverged+1)
 	}
-	return passesNow(name, ""), nil
+	return fmt.Sprintf("%s failed before, and passes now%s: keep it as a regression test, or delete it", name, note), nil
 }
 
 // tellAgain tells the story of a run that was in a file, as it is now.
-func (c *checker) tellAgain(name string, example *Counterexample, r *Replayed) {
+func (c *checker) tellAgain(name string, example *replay.Counterexample, r *replay.Replayed) {
 	c.t.Helper()
-	c.cfg, _ = example.config() // Replay has read it
+	terms, _ := example.Terms() // Replay has read them
+	c.cfg.Faults, c.cfg.NoFaultsAtAll, c.cfg.Clients, c.cfg.Ops = terms.Faults, true, terms.Clients, terms.Ops
 	f := Found{Violation: *r.Violation, Choices: example.Choices, Hash: r.Hash, Trace: r.Trace, History: example.History,
 		Wire: example.Wire}
 	if r.Diverged >= 0 {
 		f.Divergence = example.Divergence
 	}
-	c.tell(f, replayFlag(name), nil)
+	c.tell(f, toReplay(name), nil)
 }

@@ -8,18 +8,22 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // timeouts is a workload of one process with two goroutines: each sets a timer, sends a request, and waits for both. Who
 // of them goes on first is seen in what they then ask for.
 type timeouts struct{ promised, told bool }
 
-func (t timeouts) Name() string    { return "timeouts" }
-func (t timeouts) Recipe() string  { return fmt.Sprintf("%+v", t) }
-func (t timeouts) TellsTime() bool { return t.promised }
-func (t timeouts) Plan(p *sim.Plan) sim.Episode {
+func (t timeouts) Name() string   { return "timeouts" }
+func (t timeouts) Recipe() string { return fmt.Sprintf("%+v", t) }
+func (t timeouts) Terms() world.Terms {
+	return world.Terms{TellsTime: t.promised}
+}
+
+func (t timeouts) Plan(p *world.Plan) world.Episode {
 	return &timeoutsEpisode{path: p.Root + "/first", told: t.told}
 }
 
@@ -31,12 +35,12 @@ type timeoutsEpisode struct {
 	first int // the user that went on first, from 1
 }
 
-func (e *timeoutsEpisode) Users() []int                       { return []int{2} }
-func (e *timeoutsEpisode) Parents() []string                  { return []string{sim.Root0} }
-func (e *timeoutsEpisode) MayWaitForever(*sim.World) bool     { return false }
-func (e *timeoutsEpisode) Judge(*sim.World) (j sim.Judgement) { return j }
+func (e *timeoutsEpisode) Users() []int                           { return []int{2} }
+func (e *timeoutsEpisode) Parents() []string                      { return []string{world.Root0} }
+func (e *timeoutsEpisode) MayWaitForever(*world.World) bool       { return false }
+func (e *timeoutsEpisode) Judge(*world.World) (j world.Judgement) { return j }
 
-func (e *timeoutsEpisode) Run(u *sim.User) {
+func (e *timeoutsEpisode) Run(u *world.User) {
 	conn := u.Conn()
 	conn.Exists(e.path)
 	if e.told {
@@ -48,7 +52,7 @@ func (e *timeoutsEpisode) Run(u *sim.User) {
 	conn.Create(fmt.Sprint(e.path, e.goesOn(u)), nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
 }
 
-func (e *timeoutsEpisode) goesOn(u *sim.User) int {
+func (e *timeoutsEpisode) goesOn(u *world.User) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.first == 0 {
@@ -63,7 +67,7 @@ func TestEqualTimeoutsDoNotMeet(t *testing.T) {
 	notExact(t) // there the scheduler's choices are the run's
 	for _, w := range []timeouts{{}, {told: true}, {promised: true, told: true}, {promised: true}} {
 		differed := 0
-		for seed := range uint64(max(bubbles.Share(40), 4)) {
+		for seed := range uint64(max(testkit.Share(40), 4)) {
 			first := sim.HashOne(w, sim.Config{}, sim.NewRandomSource(seed, 0))
 			for range 20 {
 				if sim.HashOne(w, sim.Config{}, sim.NewRandomSource(seed, 0)) != first {

@@ -8,33 +8,35 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // doubtful is a workload of whose episodes some cannot be judged, by the draw.
-type doubtful struct{ *script }
+type doubtful struct{ quiet }
 
-func (d doubtful) Plan(p *Plan) Episode {
-	return &doubted{scripted: &scripted{script: d.script, left: [][][]string{}}, number: p.Choose(2, "doubt")}
+func (d doubtful) Plan(p *world.Plan) world.Episode {
+	return doubted{d.quiet, p.Choose(2, "doubt")}
 }
 
 type doubted struct {
-	*scripted
+	quiet
 	number int
 }
 
-func (d *doubted) Judge(*World) Judgement {
+func (d doubted) Judge(*world.World) world.Judgement {
 	if d.number == 0 {
-		return Judgement{}
+		return world.Judgement{}
 	}
-	return Judgement{Later: func() Judgement {
-		return Judgement{Unknown: "two judges contradict each other", Disputed: map[string]any{"one": d.number}}
+	return world.Judgement{Later: func() world.Judgement {
+		return world.Judgement{Unknown: "two judges contradict each other", Disputed: map[string]any{"one": d.number}}
 	}}
 }
 
 // Episodes that could not be judged are counted, and of the first of them it is kept why, and what those
 // who judged were given.
 func TestUndecided(t *testing.T) {
-	w := doubtful{parseScript(t, "")}
+	w := doubtful{}
 	r, err := Run(t.Context(), w, Config{Episodes: 100, Seed: 1, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -49,12 +51,12 @@ func TestUndecided(t *testing.T) {
 		t.Error(diff)
 	}
 	cfg := Config{Seed: 1}
-	behind, err := RunPart(t.Context(), w, cfg, 40, 60)
-	before, err2 := RunPart(t.Context(), w, cfg, 0, 40)
+	behind, err := cfg.RunPart(t.Context(), w, 40, 60)
+	before, err2 := cfg.RunPart(t.Context(), w, 0, 40)
 	if err := errors.Join(err, err2, behind.Add(before)); err != nil {
 		t.Fatal(err)
 	}
-	parts, err := Conclude(t.Context(), w, cfg, behind)
+	parts, err := cfg.Conclude(t.Context(), w, behind)
 	if parts.Elapsed = r.Elapsed; err != nil || !reflect.DeepEqual(parts, r) {
 		t.Errorf("%v: in parts\n%+v\nat once\n%+v", err, parts, r)
 	}

@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/await"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // What goes on in a world is seen however many goroutines there are, such as recipes have left behind.
@@ -32,7 +33,7 @@ func TestWorldIsSeenAmongMany(t *testing.T) {
 			sim.RunOne(judging{find(t, "lock", "ours"), j}, sim.Config{}, sim.NewRandomSource(1, 1))
 		})
 		<-j.begun
-		await.Until(t, fmt.Sprint("a world is seen to stand: ", stands), func() bool { return sim.WorldStands() == stands })
+		testkit.Until(t, fmt.Sprint("a world is seen to stand: ", stands), func() bool { return sim.WorldStands() == stands })
 		j.end.Store(true)
 		mu.Unlock()
 	}
@@ -52,15 +53,17 @@ type judgesAt struct {
 	wait  func(end *atomic.Bool)
 }
 
-func (j judging) Plan(p *sim.Plan) sim.Episode { return judgingEpisode{j.Workload.Plan(p), j.judgesAt} }
+func (j judging) Plan(p *world.Plan) world.Episode {
+	return judgingEpisode{j.Workload.Plan(p), j.judgesAt}
+}
 
 type judgingEpisode struct {
-	sim.Episode
+	world.Episode
 	*judgesAt
 }
 
-func (e judgingEpisode) Judge(*sim.World) sim.Judgement {
+func (e judgingEpisode) Judge(*world.World) world.Judgement {
 	close(e.begun)
 	e.wait(&e.end)
-	return sim.Judgement{}
+	return world.Judgement{}
 }

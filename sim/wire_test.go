@@ -12,9 +12,12 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/fakezk/goclient"
+	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/replay"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo"
 )
@@ -58,14 +61,14 @@ func TestLockOfGoZooKeeper(t *testing.T) {
 			if calm.Verdict != sim.VerdictOK || !calm.Wire {
 				t.Errorf("without faults: %s %s, over the wire: %v, %+v", calm.Verdict, calm.Reason, calm.Wire, calm.Violations)
 			}
-			r := run(t, w, sim.Config{Episodes: 400, Seed: 1, Faults: sim.Loss | sim.Expiry, NoShrink: true})
+			r := run(t, w, sim.Config{Episodes: 400, Seed: 1, Faults: world.Loss | world.Expiry, NoShrink: true})
 			for _, property := range []string{"orphan", "unexpected-error"} {
 				i := slices.IndexFunc(r.Violations, func(f sim.Found) bool { return f.Property == property })
 				if i < 0 {
 					t.Errorf("%s was not found: %s %s", property, r.Verdict, r.Reason)
 					continue
 				}
-				story := sim.Story(w, r.Violations[i].Violation, r.Violations[i].Trace)
+				story := r.Violations[i].Story(w)
 				if !strings.Contains(story, "create       /t/lock/_c_") || !r.Violations[i].Wire {
 					t.Errorf("a story without the frames of the lock:\n%s", story)
 				}
@@ -76,7 +79,7 @@ func TestLockOfGoZooKeeper(t *testing.T) {
 
 // Over the wire, too, the project's own recipes are clean, whatever strikes.
 func TestOwnRecipesOverWire(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	n := int(seedsOf(t, "ZKTORTURE_WIRE", 80))
 	for _, k := range workload.Kinds() {
 		w := find(t, k.Name, "").OverWire()
@@ -85,7 +88,7 @@ func TestOwnRecipesOverWire(t *testing.T) {
 			t.Errorf("%s: %s %s, left %s", k.Name, r.Verdict, r.Reason, r.LeftAt)
 		}
 		for _, f := range r.Violations {
-			t.Error(sim.Story(w, f.Violation, f.Trace))
+			t.Error(f.Story(w))
 		}
 		if r.Partly > n/2 {
 			t.Errorf("%s: %d of %d episodes could be judged in part only", k.Name, r.Partly, n)
@@ -95,16 +98,16 @@ func TestOwnRecipesOverWire(t *testing.T) {
 
 // What is broken in process is broken over the wire.
 func TestAnimalsOverWire(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	const most = 10
 	hunted := 0
 	for _, a := range zoo.Animals() {
 		w := a.Broken()
-		if w.ClientSemantics() != fakezk.SemanticsGo || hunted == most {
+		if w.Terms().Client != goclient.SemanticsGo || hunted == most {
 			continue // published for a client that treats its watches otherwise
 		}
 		hunted++
-		faults, err := sim.ParseFaults(cmp.Or(a.Needs, "none"))
+		faults, err := world.ParseFaults(cmp.Or(a.Needs, "none"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,15 +135,15 @@ var wireStrikes = []string{
 // Each way in which a connection can fail strikes over the wire, and none of those that need one in process.
 func TestLossesOverWire(t *testing.T) {
 	w := find(t, "lock", "")
-	runs := bubbles.Share(200)
+	runs := testkit.Share(200)
 	for _, s := range []struct {
 		w    *workload.Workload
 		wire bool
 	}{{w, false}, {w.OverWire(), true}} {
 		seen := map[string]int{}
 		for i := range uint64(runs) {
-			one := sim.RunOne(s.w, sim.Config{Faults: sim.Loss}, sim.NewRandomSource(5, i))
-			text := strings.Join(sim.Lines(one.Trace), "\n")
+			one := sim.RunOne(s.w, sim.Config{Faults: world.Loss}, sim.NewRandomSource(5, i))
+			text := strings.Join(replay.Lines(one.Trace), "\n")
 			for _, strike := range wireStrikes {
 				seen[strike] += strings.Count(text, strike)
 			}
@@ -187,7 +190,7 @@ func waitForever() { select {} }
 // Goroutines that are left behind are a leak, unless nothing could have ended them: then a run says where they stand,
 // and ends before they have taken all memory.
 func TestGoroutinesLeftOverWire(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	ofConn := workload.Of(workload.Lock, func(c *zk.Conn, path string) workload.Locker {
 		return waitsBeside(newZKLock(c, path))
 	})
@@ -223,7 +226,7 @@ type attributed struct {
 	shared, episodes int
 }
 
-func (a *attributed) Plan(p *sim.Plan) sim.Episode {
+func (a *attributed) Plan(p *world.Plan) world.Episode {
 	e := a.Workload.Plan(p)
 	a.episodes++
 	if slices.Contains(e.Users(), 2) {
@@ -232,20 +235,20 @@ func (a *attributed) Plan(p *sim.Plan) sim.Episode {
 	return attributedEpisode{e, a}
 }
 
+func (a *attributed) Terms() world.Terms { return world.Terms{Door: world.OverWire} }
+
 type attributedEpisode struct {
-	sim.Episode
+	world.Episode
 	of *attributed
 }
 
-func (e attributedEpisode) Door() sim.Door { return sim.OverWire }
-
-func (e attributedEpisode) Judge(w *sim.World) sim.Judgement {
+func (e attributedEpisode) Judge(w *world.World) world.Judgement {
 	for _, c := range w.Changes() {
 		user, known := userNamedIn(c.Path, e.Users())
-		if c.Op != fakezk.OpCreate || !known {
+		if c.Op != wire.OpCreate || !known {
 			continue
 		}
-		i := slices.IndexFunc(w.Ops(), func(op *sim.Op) bool { return op.Number == c.By })
+		i := slices.IndexFunc(w.Ops(), func(op *world.Op) bool { return op.Number == c.By })
 		switch {
 		case i < 0:
 			e.of.nobodys++
@@ -265,7 +268,7 @@ func userNamedIn(path string, users []int) (user int, known bool) {
 		for life := range 8 {
 			for user := range n {
 				for k := range uint64(20) {
-					if strings.Contains(path, fakezk.GUID(sim.GUIDSeed(client, life), user, k+1)) {
+					if strings.Contains(path, goclient.GUID(world.GUIDSeed(client, life), user, k+1)) {
 						return user, true
 					}
 				}
@@ -278,7 +281,7 @@ func userNamedIn(path string, users []int) (user int, known bool) {
 // Requests over a connection that two users share are taken for the right one's, or nobody's.
 func TestRequestsAreAttributed(t *testing.T) {
 	a := &attributed{Workload: find(t, "lock", "").OverWire(), t: t}
-	run(t, a, sim.Config{Episodes: bubbles.Share(400), Seed: 4, Workers: 1, Until: "nothing"})
+	run(t, a, sim.Config{Episodes: testkit.Share(400), Seed: 4, Workers: 1, Until: "nothing"})
 	if a.shared == 0 || a.right < 5*a.nobodys {
 		t.Errorf("%d right, %d nobody's; of %d episodes %d have connections with two users",
 			a.right, a.nobodys, a.episodes, a.shared)
@@ -324,8 +327,8 @@ func (c *cutOff) connect() {
 // The end of a world closes the connections of code that is closing them itself at that moment, or does when it
 // notices the end.
 func TestCodeClosesWhenItIsCutOff(t *testing.T) {
-	bubbles.Many(t)
-	n := bubbles.Share(300)
+	testkit.ManyWorlds(t)
+	n := testkit.Share(300)
 	r := run(t, workload.Of(workload.Lock, newCutOff), sim.Config{Episodes: n, Seed: 1, NoShrink: true})
 	if r.Episodes != n || r.Left > 0 {
 		t.Errorf("%s: %d episodes of %d, %d left at %s: %s", r.Verdict, r.Episodes, n, r.Left, r.LeftAt, r.Reason)

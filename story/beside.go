@@ -5,8 +5,6 @@ import (
 	"html/template"
 	"slices"
 	"strings"
-
-	"github.com/zktorture/zktorture/sim"
 )
 
 // Comparison is two stories side by side: equal events in one row. It is small enough to be JSON in a story.
@@ -32,38 +30,15 @@ type ComparedCell struct {
 	Code string `json:"code,omitempty"`
 }
 
-// Of makes the story of a replay, whether anything broke or not: for a run that stands beside another.
-func Of(c *sim.Counterexample, w sim.Workload, r *sim.Replayed) *Story {
-	if r.Violation != nil {
-		if s, err := New(c, r); err == nil {
-			s.Recipe = w.Recipe()
-			return s
-		}
-	}
-	quiet := *r
-	property, message := "", "nothing broke"
-	if r.Violation != nil {
-		property, message = r.Violation.Property, r.Violation.Message
-	} else {
-		quiet.Violation = &sim.Violation{}
-	}
-	s := newStory(property, message)
-	s.Title, s.Workload, s.Recipe = fmt.Sprintf("%s (%s): %s", w.Name(), w.Recipe(), message), w.Name(), w.Recipe()
-	s.Clock, s.Servers, s.Faults, s.Struck = ClockSteps, r.Record.Servers, c.Faults, r.Record.Struck.String()
-	b := &storyBuilder{story: s, replayed: &quiet, record: r.Record, sessions: map[int64]int{}, operations: map[int64]int{}}
-	b.tell()
-	return s
-}
-
 // comparedMax bounds the events of each side.
 const comparedMax = 1000
 
 // Compare puts another story beside this one. Stories of recorded histories have nothing but calls and returns, so of the
 // other only these are compared.
 func (s *Story) Compare(other *Story, left, right string) {
-	whole := s.Clock == ClockSteps && other.Clock == ClockSteps
+	whole := s.Clock == clockSteps && other.Clock == clockSteps
 	a, b := s.Folded().compared(whole), other.Folded().compared(whole)
-	c := &Comparison{Left: left, Right: right, Ends: other.short(other.Message), Rows: []ComparedRow{}, Parts: -1}
+	c := &Comparison{Left: left, Right: right, Ends: prose{other}.short(other.Message), Rows: []ComparedRow{}, Parts: -1}
 	if other.Property != "" {
 		c.Ends = other.Property + " breaks: " + c.Ends
 	}
@@ -77,8 +52,8 @@ func (s *Story) Compare(other *Story, left, right string) {
 // compared lists the events of a story as cells.
 func (s *Story) compared(whole bool) (cells []ComparedCell) {
 	for i, e := range s.Events {
-		if !s.silent(i) && (whole || e.Kind == KindCall || e.Kind == KindReturn) && len(cells) < comparedMax {
-			text := begins[e.Kind] + s.wordsOfUser(e)
+		if !s.silent(i) && (whole || e.Kind == kindCall || e.Kind == kindReturn) && len(cells) < comparedMax {
+			text := s.entry(e)
 			if e.Client >= 0 {
 				text = fmt.Sprintf("c%d %s", e.Client+1, text)
 			}
@@ -162,9 +137,9 @@ func (r ComparedRow) Class() template.HTMLAttr {
 	return `class="differs"`
 }
 
-// textBeside writes the two stories in two columns.
-func (s *Story) textBeside(w *writer) {
-	c := s.Beside
+// beside writes the two stories in two columns.
+func (w *writer) beside() {
+	c := w.Beside
 	if c == nil {
 		return
 	}

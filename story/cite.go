@@ -2,7 +2,6 @@ package story
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -11,7 +10,7 @@ import (
 // the znodes of those operations.
 func (b *storyBuilder) cite() {
 	s := b.story
-	for _, id := range b.replayed.Violation.Sessions {
+	for _, id := range b.violation.Sessions {
 		if i := b.session(id); i >= 0 {
 			s.Sessions[i].Cited = true
 		}
@@ -20,7 +19,7 @@ func (b *storyBuilder) cite() {
 	b.addMissing()
 	b.citeZnodes()
 	for i, e := range s.Events {
-		whole := e.Kind == KindCall || e.Kind == KindReturn
+		whole := e.Kind == kindCall || e.Kind == kindReturn
 		s.Events[i].Cited = whole && e.Operation >= 0 && s.Operations[e.Operation].Cited
 	}
 }
@@ -57,7 +56,7 @@ func (s *Story) isParent(znode int) bool {
 	return znode+1 < len(s.Znodes) && strings.HasPrefix(s.Znodes[znode+1].Path, s.Znodes[znode].Path+"/")
 }
 
-// concerns tells whether an operation of the certificate made a znode or requested it by name.
+// concerns reports whether an operation of the certificate made a znode or requested it by name.
 func (s *Story) concerns(znode int) bool {
 	z := s.Znodes[znode]
 	return slices.ContainsFunc(z.Lives, func(l Life) bool { return l.Maker >= 0 && s.Operations[l.Maker].Cited }) ||
@@ -67,7 +66,7 @@ func (s *Story) concerns(znode int) bool {
 
 func (b *storyBuilder) citeOperations() {
 	s := b.story
-	for _, op := range b.replayed.Violation.Ops {
+	for _, op := range b.violation.Ops {
 		b.citeOperation(b.operation(op.Number))
 	}
 	for _, wait := range s.Waits {
@@ -89,16 +88,7 @@ func (b *storyBuilder) citeOperation(i int) {
 	}
 }
 
-// user names a user as messages do.
-func (s *Story) user(client, user int) string {
-	name := s.Clients[client].Name
-	if user > 0 {
-		name += fmt.Sprintf(" (user %d)", user+1)
-	}
-	return name
-}
-
-// names tells whether the verdict names a znode.
+// names reports whether the verdict names a znode.
 func (b *storyBuilder) names(path string) bool {
-	return slices.Contains(b.replayed.Violation.Paths, path)
+	return slices.Contains(b.violation.Paths, path)
 }

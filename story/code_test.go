@@ -13,6 +13,7 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -70,7 +71,7 @@ func TestCodeOfRequests(t *testing.T) {
 // A story is at the request that decides, and each step where its user was, by the import path of the code.
 func TestPlacesOfSteps(t *testing.T) {
 	request := func(step int64, user int, code string) story.Event {
-		return story.Event{Step: step, Kind: story.KindExchange, User: user, What: "create", Code: code}
+		return story.Event{Step: step, Kind: "exchange", User: user, What: "create", Code: code}
 	}
 	of := func(kind story.Kind, step int64, client, user int) story.Event {
 		return story.Event{Step: step, Kind: kind, Client: client, User: user, Operation: -1}
@@ -78,12 +79,12 @@ func TestPlacesOfSteps(t *testing.T) {
 	s := &story.Story{
 		Clients: []story.Client{{Name: "c1", Users: 2}}, Operations: []story.Operation{{Cited: true}},
 		Events: []story.Event{
-			of(story.KindCall, 0, 0, 0), request(1, 1, "a/u2.go:2"), request(2, 0, "a/u1.go:1"), of(story.KindTime, 3, -1, -1),
-			of(story.KindReturn, 4, 0, 1), of(story.KindCall, 4, 0, 1), of(story.KindFault, 5, 0, -1),
-			{Step: 6, Kind: story.KindRequest, User: 1, Operation: -1, Code: "example.com/lib/u2.go:3", Callers: "a/u2.go:4, main.go:5"},
+			of("call", 0, 0, 0), request(1, 1, "a/u2.go:2"), request(2, 0, "a/u1.go:1"), of("time", 3, -1, -1),
+			of("return", 4, 0, 1), of("call", 4, 0, 1), of("fault", 5, 0, -1),
+			{Step: 6, Kind: "request", User: 1, Operation: -1, Code: "example.com/lib/u2.go:3", Callers: "a/u2.go:4, main.go:5"},
 		},
 	}
-	mine := sim.SourceModule() + "/"
+	mine := world.SourceModule() + "/"
 	u1, u2 := story.Lines{mine + "a/u1.go:1"}, story.Lines{mine + "a/u2.go:2"}
 	next := story.Lines{"example.com/lib/u2.go:3", mine + "a/u2.go:4", mine + "main.go:5"}
 	want := []story.Lines{u1, u2, u1, u1, u2, next, u1, next}
@@ -95,8 +96,8 @@ func TestPlacesOfSteps(t *testing.T) {
 			t.Errorf("pivot %d is at %v, not at %v", step, s.Pivotal(), want)
 		}
 	}
-	if sim.SourceModule() != "github.com/zktorture/zktorture" {
-		t.Errorf("this module is %q", sim.SourceModule())
+	if world.SourceModule() != "github.com/zktorture/zktorture" {
+		t.Errorf("this module is %q", world.SourceModule())
 	}
 }
 
@@ -109,7 +110,7 @@ func lineOf(t *testing.T, end string) string {
 	}
 	for i, line := range strings.Split(string(source), "\n") {
 		if strings.HasSuffix(line, end) {
-			return sim.Place{File: "story/code_test.go", Line: i + 1}.String()
+			return world.Place{File: "story/code_test.go", Line: i + 1}.String()
 		}
 	}
 	t.Fatalf("no line ends with %q", end)
@@ -119,9 +120,9 @@ func lineOf(t *testing.T, end string) string {
 // The pivotal step of some animals has a reason: an outdated decision, a lost reply, the end of a session.
 func TestWhyThePivotDecides(t *testing.T) {
 	for id, want := range map[string]string{
-		"W1": " decides by what it read at step ",
-		"L1": "the servers have carried out create ",
-		"W7": " has ended at the servers, and with it ",
+		"W1": " acts on a stale read: ",
+		"L1": " was carried out; its reply to ",
+		"W7": " ended at the servers, together with ",
 	} {
 		a, c := caught(t, id)
 		if s := told(t, a, c); s.Pivot == nil || !strings.Contains(s.Pivot.Why, want) {

@@ -36,44 +36,55 @@ func (e Event) shape() Event {
 	}
 }
 
-// KindRepeats is of an event that stands for events of a cycle which are not told, in place of them.
-const KindRepeats Kind = "repeats"
+// kindRepeats is of an event that stands for others, which are not told.
+const kindRepeats Kind = "repeats"
 
-// Folded returns the story with each cycle told once.
+// Folded returns the story with each cycle told once. Events that refer to a later time refer to the first.
 func (s *Story) Folded() *Story {
 	if len(s.Cycles) == 0 {
 		return s
 	}
+	var parts []part
+	for _, c := range s.Cycles {
+		parts = append(parts, part{c.Event + c.Length, c.Event + c.events(), s.repeats(c), c.Length})
+	}
+	return s.folded(parts)
+}
+
+// part is events of a story for which one other stands.
+type part struct {
+	from, until int
+	by          Event
+	again       int // what is told of an event is the one so many before it; 0: the one that stands for it
+}
+
+// folded returns the story with the events of each part told as one.
+func (s *Story) folded(parts []part) *Story {
 	f := *s
 	f.Events, f.Cycles = nil, nil
 	at := make([]int, len(s.Events)) // where an event is told
-	next := s.Cycles
-	for i := 0; i < len(s.Events); i++ {
+	for i, e := range s.Events {
 		at[i] = len(f.Events)
-		if len(next) == 0 || i < next[0].Event+next[0].Length {
-			f.Events = append(f.Events, s.Events[i])
+		switch {
+		case len(parts) == 0 || i < parts[0].from:
+			f.Events = append(f.Events, e)
 			continue
+		case parts[0].again > 0:
+			at[i] = at[i-parts[0].again]
 		}
-		c := next[0]
-		next = next[1:]
-		f.Events = append(f.Events, s.repeats(c))
-		for end := c.Event + c.events(); i < end; i++ {
-			at[i] = at[i-c.Length]
+		if i+1 == parts[0].until {
+			f.Events = append(f.Events, parts[0].by)
+			parts = parts[1:]
 		}
-		i--
 	}
 	for i := range f.Events {
-		e := &f.Events[i]
-		e.From, e.Armed = toldAt(at, e.From), toldAt(at, e.Armed)
+		for _, of := range []*int{&f.Events[i].From, &f.Events[i].Armed} {
+			if *of >= 0 {
+				*of = at[*of]
+			}
+		}
 	}
 	return &f
-}
-
-func toldAt(at []int, event int) int {
-	if event < 0 {
-		return event
-	}
-	return at[event]
 }
 
 // repeats returns the event that stands for all times of a cycle but the first. Its step is the last of them, or
@@ -81,13 +92,16 @@ func toldAt(at []int, event int) int {
 func (s *Story) repeats(c Cycle) Event {
 	from, until := s.Events[c.Event].Step, s.Events[c.Event+c.Length-1].Step
 	last := s.Events[c.Event+c.events()-1]
-	e := Event{
-		Step: last.Step, Time: last.Time, Kind: KindRepeats, Client: -1, User: -1, Server: -1, Session: -1, Operation: -1,
-		From: -1, Armed: -1, Sent: last.Step,
-		What: cycle.Repeat(from, until, last.Step, c.Times),
-	}
+	e := standIn(last, cycle.Repeat(from, until, last.Step, c.Times))
 	if p := s.Pivot; p != nil && p.Step > until && p.Step <= last.Step {
 		e.Step = p.Step
 	}
+	return e
+}
+
+// standIn is the event that stands for some events, of which it is given the last.
+func standIn(last Event, text string) Event {
+	e := blank(last.Step, kindRepeats)
+	e.Time, e.What = last.Time, text
 	return e
 }

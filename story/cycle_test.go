@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
 )
 
 // A livelock is told as what leads to it, once what repeats, and how often.
 func TestLivelockIsToldOnce(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	a, c := caught(t, "ZL12")
 	r, err := sim.Replay(a.Broken(), c)
 	if err != nil {
@@ -54,7 +54,7 @@ func TestCyclesAreFound(t *testing.T) {
 		for i := range events { // what may differ
 			events[i].Step, events[i].Time = int64(i), int64(i*i)
 			events[i].Path = fmt.Sprintf("/t/lock/x-%010d", i)
-			events[i].Result = fmt.Sprintf("+%dms until somebody stirs", i+1)
+			events[i].Result = fmt.Sprintf("jumps %dms to the next timer", i+1)
 		}
 		found := story.Cycles(events)
 		whole := slices.ContainsFunc(found, func(c story.Cycle) bool {

@@ -1,22 +1,21 @@
 package story
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // traceReader turns the lines of a trace into events, and links related events.
 type traceReader struct {
 	*storyBuilder
 	clients []clientState
-	calls   map[int]int      // call event by operation
-	lines   map[int]sim.Step // trace line by event
+	calls   map[int]int        // call event by operation
+	lines   map[int]world.Step // trace line by event
 }
 
 // clientState is the reader's state of a client.
@@ -32,19 +31,19 @@ type clientState struct {
 }
 
 func (b *storyBuilder) tellEvents() {
-	r := &traceReader{storyBuilder: b, calls: map[int]int{}, lines: map[int]sim.Step{}}
+	r := &traceReader{storyBuilder: b, calls: map[int]int{}, lines: map[int]world.Step{}}
 	for range b.story.Clients {
 		r.clients = append(r.clients, clientState{session: -1, dialled: map[int64]bool{}})
 	}
-	for _, step := range b.replayed.Trace {
-		if step.Kind == sim.KindConnect {
+	for _, step := range b.trace {
+		if step.Kind == world.KindConnect {
 			r.clients[step.Client].dialled[int64(step.N)] = true
 		}
 	}
 	r.sessionsAt(0)
-	for i, step := range b.replayed.Trace {
+	for i, step := range b.trace {
 		r.line(step)
-		if step.N > 0 && (i == 0 || b.replayed.Trace[i-1].N < step.N) {
+		if step.N > 0 && (i == 0 || b.trace[i-1].N < step.N) {
 			r.sessionsAt(int64(step.N))
 		}
 	}
@@ -58,41 +57,42 @@ func (b *storyBuilder) tellEvents() {
 // sessionsAt adds the sessions that begin or end in a step without a line of their own.
 func (r *traceReader) sessionsAt(step int64) {
 	for i, s := range r.story.Sessions {
-		e := Event{Client: s.Client, User: -1, Server: -1, What: "session", Session: i, Operation: -1}
+		e := blank(step, kindBegins)
+		e.Client, e.What, e.Session = s.Client, "session", i
 		if s.Begin == step && !r.clients[s.Client].dialled[step] {
 			r.clients[s.Client].session = i
-			e.Kind = KindBegins
-			r.add(step, e)
+			r.add(e)
 		}
 		if s.End == step {
-			e.Kind = KindEnds
-			r.add(step, e)
+			e.Kind = kindEnds
+			r.add(e)
 		}
 	}
 }
 
 // add appends an event. Its time is that of the previous event if both are of the same step.
-func (r *traceReader) add(step int64, e Event) {
-	e.Step, e.From, e.Armed = step, -1, -1
+func (r *traceReader) add(e Event) {
 	if n := len(r.story.Events); n > 0 && e.Time == 0 {
 		e.Time = r.story.Events[n-1].Time
 	}
-	e.Sent = cmp.Or(e.Sent, step)
 	r.story.Events = append(r.story.Events, e)
 }
 
 // line adds the event of one line of the trace.
-func (r *traceReader) line(s sim.Step) {
+func (r *traceReader) line(s world.Step) {
 	e := Event{
-		Time: s.At.Milliseconds(), Kind: Kind(s.Kind), Client: s.Client, User: s.User, Server: s.Server,
-		What: r.what(s), Path: s.Path, Result: s.Result, Made: s.Made, Answer: answer(s),
-		Session: r.session(s.Session), Operation: r.operation(s.Op), Sent: int64(max(s.Sent, 0)), Lost: string(s.Lost),
+		Step: int64(s.N), Time: s.At.Milliseconds(), Kind: Kind(s.Kind), Client: s.Client, User: s.User, Server: s.Server,
+		What: r.what(s), Path: s.Path, Result: s.Result, Made: s.Made, Answer: answer(s), Lost: string(s.Lost),
+		Session: r.session(s.Session), Operation: r.operation(s.Op), From: -1, Armed: -1, Sent: int64(s.N),
+	}
+	if s.Sent > 0 {
+		e.Sent = int64(s.Sent)
 	}
 	e.Code, e.Callers = code(s.Places)
 	if s.Lost != "" {
 		e.Subject, e.Fate = s.Subject(), s.Fate
 	}
-	r.add(int64(s.N), e)
+	r.add(e)
 	at := len(r.story.Events) - 1
 	r.lines[at] = s
 	if s.Client >= 0 {
@@ -101,7 +101,7 @@ func (r *traceReader) line(s sim.Step) {
 }
 
 // code names where a request was sent, and the functions that led there.
-func code(places []sim.Place) (at, callers string) {
+func code(places []world.Place) (at, callers string) {
 	if len(places) == 0 {
 		return "", ""
 	}
@@ -113,28 +113,27 @@ func code(places []sim.Place) (at, callers string) {
 }
 
 // what names the subject of a line.
-func (r *traceReader) what(s sim.Step) string {
+func (r *traceReader) what(s world.Step) string {
 	switch s.Kind {
-	case sim.KindCall, sim.KindReturn:
-		o := r.story.Operations[r.operation(s.Op)]
-		return o.Name + "(" + o.Arg + ")"
-	case sim.KindRequest, sim.KindExchange, sim.KindWatch:
+	case world.KindCall, world.KindReturn:
+		return r.story.Operations[r.operation(s.Op)].call()
+	case world.KindRequest, world.KindExchange, world.KindWatch:
 		return s.Subject()
-	case sim.KindFault, sim.KindHealed:
+	case world.KindFault, world.KindHealed:
 		return s.Fault.String()
-	case sim.KindShared:
+	case world.KindShared:
 		return s.Event
 	}
 	return string(s.Kind)
 }
 
 // answer is the outcome of a request in a line: it arrives, or its result.
-func answer(s sim.Step) string {
-	answered := s.Kind == sim.KindExchange || s.Kind == sim.KindReply
+func answer(s world.Step) string {
+	answered := s.Kind == world.KindExchange || s.Kind == world.KindReply
 	switch {
 	case s.Dropped:
 		return "= dropped: the server closes the connection"
-	case s.Kind == sim.KindRequest:
+	case s.Kind == world.KindRequest:
 		return "arrives"
 	case !answered || s.Made != "":
 		return ""
@@ -147,27 +146,27 @@ func answer(s sim.Step) string {
 }
 
 // reason is a ZooKeeper error without the name of the library.
-func reason(code fakezk.Code) string { return strings.TrimPrefix(code.Err().Error(), "zk: ") }
+func reason(code wire.Code) string { return strings.TrimPrefix(code.Err().Error(), "zk: ") }
 
 // tie links an event to earlier ones of its client.
 func (r *traceReader) tie(at int, e *Event, c *clientState) {
 	switch e.Kind {
-	case KindCall:
+	case kindCall:
 		r.calls[e.Operation] = at
-	case KindReturn:
+	case kindReturn:
 		e.From = r.calls[e.Operation]
-	case KindRequest:
+	case kindRequest:
 		c.due = append(c.due, at)
-	case KindExchange:
+	case kindExchange:
 		r.answered(at, r.lines[at], c)
-	case KindReply:
+	case kindReply:
 		r.reply(at, e, c)
-	case KindWatch:
+	case kindWatch:
 		e.Armed = r.disarm(r.lines[at], c)
-	case Kind(sim.KindConnect):
+	case Kind(world.KindConnect):
 		r.connect(e, c)
 	}
-	if e.Sent > e.Step || (e.Kind == KindRequest || e.Kind == KindExchange) && e.Sent < c.connected {
+	if e.Sent > e.Step || (e.Kind == kindRequest || e.Kind == kindExchange) && e.Sent < c.connected {
 		e.Sent = c.connected // it waited for a connection
 	}
 }
@@ -186,19 +185,19 @@ func (r *traceReader) reply(at int, e *Event, c *clientState) {
 
 // answered records the result of a request: whether the znode is missing, and whether a watch is armed. Any request
 // that succeeds arms its watch; exists arms it for a missing znode too.
-func (r *traceReader) answered(request int, answer sim.Step, c *clientState) {
+func (r *traceReader) answered(request int, answer world.Step, c *clientState) {
 	asked := r.lines[request]
 	if asked.Watch && (asked.Request == "exists" || !answer.Failed()) {
 		c.armed = append(c.armed, request)
 	}
-	if answer.Err == fakezk.CodeNoNode && asked.Request != "create" && asked.Request != "multi" {
+	if answer.Err == wire.CodeNoNode && asked.Request != "create" && asked.Request != "multi" {
 		r.missed = append(r.missed, r.story.Events[request])
 	}
 }
 
 // disarm removes the watches that an event fires, and returns the request that set the last of them, -1 if there is
 // none.
-func (r *traceReader) disarm(fired sim.Step, c *clientState) int {
+func (r *traceReader) disarm(fired world.Step, c *clientState) int {
 	last := -1
 	c.armed = slices.DeleteFunc(c.armed, func(i int) bool {
 		request := r.lines[i]
@@ -211,7 +210,7 @@ func (r *traceReader) disarm(fired sim.Step, c *clientState) int {
 	return last
 }
 
-// fires tells whether an event fires a watch on its znode's children, or on the znode.
+// fires reports whether an event fires a watch on its znode's children, or on the znode.
 func fires(event zk.EventType, children bool) bool {
 	return event == zk.EventNodeDeleted || (event == zk.EventNodeChildrenChanged) == children
 }
@@ -222,40 +221,40 @@ func (r *traceReader) connect(e *Event, c *clientState) {
 	c.due, c.session = nil, e.Session
 	switch {
 	case e.Session < 0:
-		e.Kind, e.Session = KindLearns, before
+		e.Kind, e.Session = kindLearns, before
 		c.armed = nil
 		if before >= 0 {
 			r.story.Sessions[before].Learned = e.Step
 		}
 	case e.Server < 0:
-		e.Kind = KindRefused
+		e.Kind = kindRefused
 	case e.Session != before:
-		e.Kind, c.connected = KindBegins, e.Step
+		e.Kind, c.connected = kindBegins, e.Step
 	default:
-		e.Kind, c.connected = KindResumes, e.Step
+		e.Kind, c.connected = kindResumes, e.Step
 	}
 }
 
 // cause returns the event that committed a transaction, -1 if there is none.
 func (r *traceReader) cause(zxid int64) int {
-	i := slices.IndexFunc(r.record.Changes, func(c sim.Change) bool { return c.Zxid == zxid })
+	i := slices.IndexFunc(r.record.Changes, func(c world.Change) bool { return c.Zxid == zxid })
 	if i < 0 {
 		return -1
 	}
 	change := r.record.Changes[i]
 	ended := slices.ContainsFunc(r.record.Changes,
-		func(c sim.Change) bool { return c.Zxid == zxid && c.Op == fakezk.OpCloseSession })
+		func(c world.Change) bool { return c.Zxid == zxid && c.Op == wire.OpCloseSession })
 	return slices.IndexFunc(r.story.Events, func(e Event) bool {
 		return e.Step == int64(change.Step) && commits(e.Kind, ended)
 	})
 }
 
-// commits tells whether events of a kind commit a transaction. The end of a session does.
+// commits reports whether events of a kind commit a transaction. The end of a session does.
 func commits(k Kind, ended bool) bool {
 	switch k {
-	case KindEnds:
+	case kindEnds:
 		return ended
-	case KindRequest, KindExchange, KindFault, KindTime:
+	case kindRequest, kindExchange, kindFault, kindTime:
 		return !ended
 	}
 	return false

@@ -8,6 +8,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/workload"
+	_ "github.com/zktorture/zktorture/zoo/listed"
 )
 
 // What a campaign has found becomes a counterexample; run again, it becomes a story.
@@ -31,9 +32,9 @@ func ExampleTell() {
 	}
 	fmt.Print(told.Text(story.TextOptions{Width: 100})) // as a page: told.HTML(file)
 	// Output:
-	// lock (published/WriteLock) breaks lost-wakeup: c2 still waits in acquire: it watches x-…-0000, which
-	// does not exist; its own x-…-0001 is first in the queue, so the lock is free and nothing will ever
-	// wake it
+	// lock (published/WriteLock): c2 still waits in acquire: it watches x-…-0000, which does not exist;
+	// its own x-…-0001 is first in the queue, so the lock is free and nothing will ever wake it
+	// (lost-wakeup)
 	//
 	//   step     time  c1                                         c2
 	// *    0   0.000s  ┌ acquire()                                ┌ acquire()
@@ -56,31 +57,30 @@ func ExampleTell() {
 	//   * an operation that the verdict is about   => the pivotal step
 	//
 	// sessions
-	//   s1 is 0x100000000000001 of c1, from step 0 on; it lives
-	//   s2 is 0x100000000000002 of c2, from step 0 on; it lives
+	//   s1 = 0x100000000000001, client c1, open from step 0, never ends
+	//   s2 = 0x100000000000002, client c2, open from step 0, never ends
 	//
-	// znodes in question
-	//   x-…-0000 is /t/lock/x-72057594037927937-0000000000
-	//   - step 3: made by c1's acquire, ephemeral of s1; step 9: deleted by c1's release
-	//   x-…-0001 is /t/lock/x-72057594037927938-0000000001
-	//   - step 6: made by c2's acquire, ephemeral of s2; it stays
+	// znodes involved
+	//   x-…-0000 = /t/lock/x-72057594037927937-0000000000
+	//   - step 3: created by c1's acquire (ephemeral, s1); step 9: deleted by c1's release
+	//   x-…-0001 = /t/lock/x-72057594037927938-0000000001
+	//   - step 6: created by c2's acquire (ephemeral, s2); never deleted
 	//
-	// who waits for whom, when all faults are healed
-	//   c2 in acquire() since step 0, session s2: for the creation of x-…-0000, which does not exist since
-	//     step 9
+	// stuck: who waits for what, with all faults healed
+	//   c2 in acquire() since step 0, session s2: for x-…-0000 to be created (deleted at step 9)
 	//
 	// pivotal step
-	//   step 8 (c1: children lock = [x-…-0001 x-…-0000], by zoo/published/lock.go:200): of 100 random
-	//     continuations 23 end in lost-wakeup before it, and 74 after it; after step 9 every one does
-	//   why: c2 decides by what it read at step 7 (children lock), and step 9 changes that (c1: delete
-	//     x-…-0000 ok) before its next request arrives at step 10
+	//   step 8 (c1: children lock = [x-…-0001 x-…-0000], by zoo/published/lock.go:256): from before it 23
+	//     of 100 random runs end in lost-wakeup, from after it 74; from after step 9 all
+	//   why: c2 acts on a stale read: children lock at step 7, then c1: delete x-…-0000 ok at step 9; its
+	//     next request arrives at step 10
 	//   from step 0 to 10: ▁▁▁▁▁▁▁▂▆██
 	//
 	// code that sent the requests, by step
-	//   zoo/published/lock.go:69: 9
-	//   zoo/published/lock.go:166: 2 5
-	//   zoo/published/lock.go:182: 3 6
-	//   zoo/published/lock.go:200: 7 8
-	//   zoo/published/lock.go:285: 10
+	//   zoo/published/lock.go:93: 10
+	//   zoo/published/lock.go:161: 9
+	//   zoo/published/lock.go:224: 2 5
+	//   zoo/published/lock.go:238: 3 6
+	//   zoo/published/lock.go:256: 7 8
 	//   zoo/published/protocolsupport.go:68: 1 4
 }

@@ -17,5 +17,8 @@ type Placed struct {
 	Znode, Life int
 }
 
+// New makes the story of a replay.
+var New = fromReplay
+
 // Cycles finds what repeats in a list of events.
 func Cycles(events []Event) []Cycle { return cycles(events) }

@@ -46,7 +46,7 @@ func FromWholeHistory(h linearizability.History, property, message string) *Stor
 func fromShown(of int, shown linearizability.History, property, message string,
 	asked func(linearizability.Operation) bool) *Story {
 	s := newStory(property, message)
-	s.Clock, s.Title = ClockStamps, fmt.Sprintf("%s is broken: %s", property, message)
+	s.Clock, s.Title = clockStamps, fmt.Sprintf("%s is broken: %s", property, message)
 	s.Left = of - len(shown)
 	names := clientNames(shown)
 	for _, name := range names {
@@ -114,14 +114,13 @@ func fromOperation(o linearizability.Operation, client int, asked bool) Operatio
 // stampEvents makes the story's events from the calls and returns of the operations.
 func (s *Story) stampEvents() {
 	for i, o := range s.Operations {
-		e := Event{Step: o.Call, Kind: KindCall, Client: o.Client, Server: -1, Session: -1, Operation: i, From: -1,
-			Armed: -1, Sent: o.Call, Cited: o.Cited}
-		e.What = fmt.Sprintf("%s(%s)", o.Name, o.Arg)
+		e := blank(o.Call, kindCall)
+		e.Client, e.User, e.Operation, e.What, e.Cited = o.Client, 0, i, o.call(), o.Cited
 		s.Events = append(s.Events, e)
 		if o.Return < 0 {
 			continue
 		}
-		e.Step, e.Sent, e.Kind, e.Result = o.Return, o.Return, KindReturn, o.outcome()
+		e.Step, e.Sent, e.Kind, e.Result = o.Return, o.Return, kindReturn, o.outcome()
 		s.Events = append(s.Events, e)
 	}
 	slices.SortStableFunc(s.Events, func(a, b Event) int {
@@ -133,13 +132,16 @@ func (s *Story) stampEvents() {
 	calls := map[int]int{}
 	for i := range s.Events {
 		e := &s.Events[i]
-		if e.Kind == KindCall {
+		if e.Kind == kindCall {
 			calls[e.Operation] = i
 		} else if call, known := calls[e.Operation]; known {
 			e.From = call
 		}
 	}
 }
+
+// call is how an operation is called.
+func (o Operation) call() string { return o.Name + "(" + o.Arg + ")" }
 
 // outcome is an operation's outcome, in the words of traces.
 func (o Operation) outcome() string {

@@ -78,7 +78,7 @@ func TestLargeHistory(t *testing.T) {
 	}
 	if asked != 3 || len(s.Operations) > 3*5 || s.Left != len(h)-len(s.Operations) ||
 		len(s.Events) != 2*len(s.Operations) {
-		t.Errorf("%d of %d operations are in question, %d are left out", asked, len(s.Operations), s.Left)
+		t.Errorf("%d of %d operations are involved, %d are left out", asked, len(s.Operations), s.Left)
 	}
 	text := s.Text(TextOptions{})
 	for _, want := range []string{"breaks duplicate, judged as queue", "* 1400005  └ offer(v70000) ok",

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/zktorture/zktorture/internal/csp"
+	"github.com/zktorture/zktorture/internal/escape"
 )
 
 // The page of a story is one file. The pictures are drawn here, as SVG, so they need no script; the script only moves
@@ -27,32 +27,27 @@ const pageMax = 1 << 20
 
 // page is the data of the template.
 type page struct {
-	*Story
-	Sentence    string // the message, with short names
+	prose
+	frames      []frame
 	Style       template.CSS
 	Script      template.JS
 	Scripts     string // hashes of the allowed scripts
 	Certificate template.HTML
 	Diagram     template.HTML
 	Folded      template.HTML // the diagram without uneventful stretches; empty if there are none
-	Data        pageData
-	Rows        []toldOperation
-	Waiting     []toldWait
-	Marks       []mark
-	Text        string
 }
 
-// sentence is the message with short names of sessions and znodes, and short stamps.
-func (s *Story) sentence(frames []frame) string {
-	if s.Clock == ClockSteps {
-		return s.short(s.Message)
+// Sentence is the message with short names of sessions and znodes, and short stamps.
+func (p page) Sentence() string {
+	if p.Clock == clockSteps {
+		return p.short(p.Message)
 	}
-	return numberLike.ReplaceAllStringFunc(s.Message, func(number string) string {
+	return numberLike.ReplaceAllStringFunc(p.Message, func(number string) string {
 		stamp, err := strconv.ParseInt(number, 10, 64)
-		if _, known := frameAt(frames, stamp); err != nil || !known {
+		if _, known := frameAt(p.frames, stamp); err != nil || !known {
 			return number
 		}
-		return tick(frames, stamp)
+		return tick(p.frames, stamp)
 	})
 }
 
@@ -73,7 +68,7 @@ type mark struct{ Class, Text string }
 // error is that of w, or says that the story does not fit.
 func (s *Story) HTML(w io.Writer) error {
 	var out strings.Builder
-	if err := pageTemplate.Execute(&out, s.page()); err != nil {
+	if err := pageTemplate.Execute(&out, newPage(prose{s.clipped()})); err != nil {
 		return fmt.Errorf("story: the page: %w", err)
 	}
 	if out.Len() > pageMax {
@@ -84,23 +79,20 @@ func (s *Story) HTML(w io.Writer) error {
 	return err
 }
 
-func (s *Story) page() page {
-	s = s.clipped()
-	frames := s.frames()
-	c, diagram, folded := newCertificate(s, frames), template.HTML(""), template.HTML("")
-	if s.Clock == ClockSteps {
-		diagram = newDiagram(s, frames).draw("diagram")
-		folded = s.drawFolded(frames)
-	}
+func newPage(s prose) page {
 	script := asset("page.js")
-	return page{
-		Scripts: csp.Script(script),
-		Story:   s, Sentence: s.sentence(frames), Style: template.CSS(asset("page.css")), Script: template.JS(script),
-		Certificate: c.draw(), Diagram: diagram, Folded: folded, Rows: s.toldOperations(),
-		Data: newPageData(s, frames), Waiting: s.toldWaits(), Marks: s.legend(),
-		Text: clip(s.Text(TextOptions{}), textMax),
+	p := page{prose: s, frames: s.frames(), Style: template.CSS(asset("page.css")), Script: template.JS(script),
+		Scripts: escape.Script(script)}
+	p.Certificate = newCertificate(s, p.frames).draw()
+	if p.Clock == clockSteps {
+		p.Diagram = newDiagram(s, p.frames).draw("diagram")
+		p.Folded = p.drawFolded()
 	}
+	return p
 }
+
+// Text is the story as text, which the page has besides.
+func (p page) Text() string { return clip(p.Story.Text(TextOptions{}), textMax) }
 
 func asset(name string) string {
 	data, err := assets.ReadFile("page/" + name)
@@ -114,24 +106,24 @@ func asset(name string) string {
 const foldedFrom = 60
 
 // drawFolded draws the diagram without uneventful stretches, and gives the frames their positions in it.
-func (s *Story) drawFolded(frames []frame) template.HTML {
-	stretches := s.Stretches()
+func (p page) drawFolded() template.HTML {
+	stretches := p.stretches()
 	if len(stretches) == 0 {
 		return ""
 	}
-	d := newDiagram(s.quietly(), slices.Clone(frames))
+	d := newDiagram(prose{p.folded(stretches)}, slices.Clone(p.frames))
 	picture := d.draw("folded")
 	for _, stretch := range stretches {
-		first, _ := frameAt(frames, s.Events[stretch.Event].Step)
-		last, _ := frameAt(frames, s.Events[stretch.Event+stretch.Length-1].Step)
+		first, _ := frameAt(p.frames, p.Events[stretch.from].Step)
+		last, _ := frameAt(p.frames, p.Events[stretch.until-1].Step)
 		for i := first; i < last; i++ {
 			if d.frames[i].Top == d.frames[i].Bottom {
 				d.frames[i].Top, d.frames[i].Bottom = d.frames[last].Top, d.frames[last].Bottom
 			}
 		}
 	}
-	for i := range frames {
-		frames[i].FoldedTop, frames[i].FoldedBottom = d.frames[i].Top, d.frames[i].Bottom
+	for i := range p.frames {
+		p.frames[i].FoldedTop, p.frames[i].FoldedBottom = d.frames[i].Top, d.frames[i].Bottom
 	}
 	return picture
 }
@@ -197,13 +189,14 @@ type toldOperation struct {
 	Who, Label, Until string
 }
 
-func (s *Story) toldOperations() (told []toldOperation) {
-	for _, o := range s.Operations[:min(len(s.Operations), eventsMax)] {
+// Rows are the rows of that table.
+func (p page) Rows() (told []toldOperation) {
+	for _, o := range p.Operations[:min(len(p.Operations), eventsMax)] {
 		until := "never"
 		if o.Return >= 0 {
 			until = fmt.Sprint(o.Return)
 		}
-		told = append(told, toldOperation{o, s.user(o.Client, o.User), clip(s.short(o.label()), fieldMax), until})
+		told = append(told, toldOperation{o, p.user(o.Client, o.User), clip(p.short(o.label()), fieldMax), until})
 	}
 	return told
 }
@@ -220,55 +213,56 @@ type toldWait struct {
 
 type toldAwaited struct{ Znode, Owner string }
 
-func (s *Story) toldWaits() (told []toldWait) {
-	for _, w := range s.Waits {
-		o := s.Operations[w.Operation]
-		t := toldWait{Who: fmt.Sprintf("%s %s(%s) since step %d", s.user(o.Client, o.User), o.Name, o.Arg, o.Call),
-			Text: s.tellWait(w)}
+// Waiting are the chains of the story's waits.
+func (p page) Waiting() (told []toldWait) {
+	for _, w := range p.Waits {
+		o := p.Operations[w.Operation]
+		t := toldWait{Who: fmt.Sprintf("%s %s since step %d", p.user(o.Client, o.User), o.call(), o.Call),
+			Text: p.tellWait(w)}
 		for _, a := range w.For {
-			t.For = append(t.For, toldAwaited{s.short(a.Path), s.toldOwner(a)})
+			t.For = append(t.For, toldAwaited{p.short(a.Path), p.toldOwner(a)})
 		}
 		told = append(told, t)
 	}
 	return told
 }
 
-func (s *Story) toldOwner(a Awaited) string {
+func (p page) toldOwner(a Awaited) string {
 	switch {
 	case !a.Exists:
-		return "does not exist" + s.lastEnd(a.Path)
+		return "to be created" + p.lastEnd(a.Path)
 	case a.Owner < 0:
-		return "to change; it is no session's"
+		return "to change"
 	}
-	return s.tellOwner(s.Sessions[a.Owner])
+	return p.tellOwner(p.Sessions[a.Owner])
 }
 
-// legend lists the marks that the pictures of this story use.
-func (s *Story) legend() []mark {
-	marks := []mark{{"asked", "in question"}}
-	if slices.ContainsFunc(s.Operations, Operation.grants) {
-		marks = append(marks, mark{"held", "granted, not yet given back"})
+// Marks lists the marks that the pictures of this story use.
+func (p page) Marks() []mark {
+	marks := []mark{{"asked", "involved"}}
+	if slices.ContainsFunc(p.Operations, Operation.grants) {
+		marks = append(marks, mark{"held", "held"})
 	}
-	if len(s.Sessions) > 0 {
+	if len(p.Sessions) > 0 {
 		marks = append(marks, mark{"alive", "session"})
 	}
 	spans := map[string]bool{}
-	for _, session := range s.Sessions {
-		for _, part := range s.spans(session) {
+	for _, session := range p.Sessions {
+		for _, part := range p.spans(session) {
 			spans[part.class] = true
 		}
 	}
 	if spans["orphan"] {
-		marks = append(marks, mark{"orphan", "session of a process that has crashed"})
+		marks = append(marks, mark{"orphan", "session of a crashed process"})
 	}
 	if spans["unaware"] {
-		marks = append(marks, mark{"unaware", "session that has expired, and its client does not know"})
+		marks = append(marks, mark{"unaware", "expired session whose client does not know"})
 	}
-	if s.has(KindWatch) {
+	if p.has(kindWatch) {
 		marks = append(marks, mark{"event", "watch event"})
 	}
-	if s.has(KindFault) {
-		marks = append(marks, mark{"struck", "fault, or what it takes with it"})
+	if p.has(kindFault) {
+		marks = append(marks, mark{"struck", "fault, or lost message"})
 	}
 	return marks
 }
@@ -306,39 +300,34 @@ type pageLife struct {
 	Sets  []int64 `json:"sets"`
 }
 
-func newPageData(s *Story, frames []frame) pageData {
-	d := pageData{Frames: frames, Znodes: []pageZnode{}}
-	d.Pivot = slices.IndexFunc(frames, func(f frame) bool { return f.Pivot })
+// Data returns the data of the script as JSON.
+func (p page) Data() (template.JS, error) {
+	d := pageData{Frames: p.frames, Fold: len(p.frames) > foldedFrom, Znodes: []pageZnode{}}
+	d.Pivot = slices.IndexFunc(p.frames, func(f frame) bool { return f.Pivot })
 	if d.Start = d.Pivot; d.Start < 0 {
-		d.Start = len(frames) - 1
+		d.Start = len(p.frames) - 1
 	}
-	d.Fold = len(frames) > foldedFrom
-	for _, z := range s.Znodes {
-		d.Znodes = append(d.Znodes, s.pageZnode(z))
+	for _, z := range p.Znodes {
+		d.Znodes = append(d.Znodes, p.znode(z))
 	}
-	return d
+	text, err := json.Marshal(d) // escapes <, > and &, so that no text can end the script
+	return template.JS(text), err
 }
 
-func (s *Story) pageZnode(z Znode) pageZnode {
-	p := pageZnode{Path: z.Path, Name: z.Name, Depth: strings.Count(strings.TrimSuffix(z.Path, "/"), "/") - 1,
+func (p page) znode(z Znode) pageZnode {
+	told := pageZnode{Path: z.Path, Name: z.Name, Depth: strings.Count(strings.TrimSuffix(z.Path, "/"), "/") - 1,
 		Cited: z.Cited, Lives: []pageLife{}}
 	for _, l := range z.Lives {
-		life := pageLife{From: l.From, Until: l.Until, Ended: -1, Maker: s.deedOf("made by", l.Maker),
-			End: s.tellEnd(l), Sets: l.Sets}
+		life := pageLife{From: l.From, Until: l.Until, Ended: -1, Maker: p.doneBy("created by", l.Maker),
+			End: p.tellEnd(l), Sets: l.Sets}
 		if life.Sets == nil {
 			life.Sets = []int64{}
 		}
 		if l.Owner >= 0 {
-			owner := s.Sessions[l.Owner]
-			life.Owner, life.Ended = owner.Name+" of "+s.Clients[owner.Client].Name, owner.End
+			owner := p.Sessions[l.Owner]
+			life.Owner, life.Ended = owner.Name+" of "+p.Clients[owner.Client].Name, owner.End
 		}
-		p.Lives = append(p.Lives, life)
+		told.Lives = append(told.Lives, life)
 	}
-	return p
-}
-
-// JSON returns the data for the page.
-func (d pageData) JSON() (template.JS, error) {
-	text, err := json.Marshal(d) // escapes <, > and &, so that no text can end the script
-	return template.JS(text), err
+	return told
 }

@@ -56,7 +56,7 @@ func completePage(t *testing.T, s *story.Story) {
 	text := readable(page)
 	want := []string{s.Property, s.Workload, s.Recipe}
 	for _, session := range s.Sessions {
-		want = append(want, session.Name+" is "+session.ID)
+		want = append(want, session.Name+" = "+session.ID)
 	}
 	for _, z := range s.Znodes {
 		if z.Cited && strings.Contains(s.Message, z.Path) {
@@ -150,10 +150,10 @@ func TestPageFollowsTheStory(t *testing.T) {
 func TestPageEscapes(t *testing.T) {
 	evil := `</script><script>alert(1)</script><img src=x onerror="alert(2)">'"&`
 	s := &story.Story{
-		Property: "exclusion", Title: evil, Message: evil, Workload: evil, Recipe: evil, Clock: story.ClockSteps,
+		Property: "exclusion", Title: evil, Message: evil, Workload: evil, Recipe: evil, Clock: "steps",
 		Servers: 1, Root: "/",
 		Clients: []story.Client{{Name: evil, Users: 1}},
-		Events: []story.Event{{Kind: story.KindExchange, What: evil, Path: "/" + evil, Result: evil, Answer: evil,
+		Events: []story.Event{{Kind: "exchange", What: evil, Path: "/" + evil, Result: evil, Answer: evil,
 			Step: 1, Session: 0, Operation: 0, From: -1}},
 		Operations: []story.Operation{{Name: evil, Arg: evil, Result: evil, Outcome: "ok", Error: evil, Call: 1,
 			Return: 1, Cited: true}},
@@ -180,14 +180,14 @@ func TestPageEscapes(t *testing.T) {
 func endless(events int) *story.Story {
 	s := &story.Story{
 		Property: "order", Title: "t", Message: strings.Repeat("m", 100_000), Workload: "queue",
-		Recipe: "r", Clock: story.ClockSteps, Servers: 3, Root: "/q",
+		Recipe: "r", Clock: "steps", Servers: 3, Root: "/q",
 		Clients: []story.Client{{Name: "c1", Users: 1}, {Name: "c2", Users: 3}, {Name: "c3", Users: 1},
 			{Name: "c4", Users: 1}, {Name: "c5", Users: 1}},
 		Sessions: []story.Session{{ID: "0x1", Name: "s1", End: int64(events) - 5, Expired: true, Learned: -1}},
 	}
 	for i := range events {
 		s.Events = append(s.Events, story.Event{
-			Step: int64(i), Time: int64(i), Kind: story.KindReply, Client: i % 5, Server: i % 3, What: "create",
+			Step: int64(i), Time: int64(i), Kind: "reply", Client: i % 5, Server: i % 3, What: "create",
 			Path:   fmt.Sprintf("/q/%d-%s", i, strings.Repeat("x", 3000)),
 			Result: strings.Repeat("r", 3000), Answer: strings.Repeat("a", 3000), Operation: i, From: i - 1, Armed: -1,
 			Sent: int64(i) - 1,
@@ -214,7 +214,7 @@ func TestPageOfLongRun(t *testing.T) {
 	}) bool {
 		return z.Path == "/q/4991"
 	}) {
-		t.Error("the znode in question is not in the tree")
+		t.Error("the znode involved is not in the tree")
 	}
 }
 

@@ -3,7 +3,7 @@ package story
 import (
 	"strings"
 
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // apart is the offset of the request and reply of one exchange from their row, in pixels.
@@ -13,7 +13,7 @@ const apart = 4.0
 func (d *diagram) arrows() {
 	answered := map[int]bool{}
 	for _, e := range d.story.Events {
-		if e.Kind == KindReply && e.From >= 0 {
+		if e.Kind == kindReply && e.From >= 0 {
 			answered[e.From] = true
 		}
 	}
@@ -21,7 +21,7 @@ func (d *diagram) arrows() {
 		if e.Client < 0 || d.row[i] < 0 {
 			continue
 		}
-		if e.Kind == KindRequest && !answered[i] {
+		if e.Kind == kindRequest && !answered[i] {
 			d.unanswered(i, e)
 		}
 		d.arrow(i, e)
@@ -31,20 +31,20 @@ func (d *diagram) arrows() {
 func (d *diagram) arrow(i int, e Event) {
 	at, client, server := y(d.row[i]), d.clients[e.Client], d.server(e)
 	switch e.Kind {
-	case KindExchange:
+	case kindExchange:
 		d.message("request", client, d.sent(i, e), server, at-apart)
 		d.message("reply", server, at+apart, client, at+apart)
-	case KindRequest:
+	case kindRequest:
 		d.message("request", client, d.sent(i, e), server, at)
-	case KindReply:
+	case kindReply:
 		d.message("reply", server, d.from(i, e), client, at)
-	case KindWatch:
+	case kindWatch:
 		d.message("watch", server, d.from(i, e), client, at)
-	case KindBegins, KindResumes, KindRefused:
+	case kindBegins, kindResumes, kindRefused:
 		d.message("connect", client, at, server, at)
-	case KindFault:
+	case kindFault:
 		d.fault(i, e)
-	case KindEnds:
+	case kindEnds:
 		d.tag("circle", "", "class", "ended", "cx", server, "cy", at, "r", 5.0)
 	}
 }
@@ -53,15 +53,15 @@ func (d *diagram) arrow(i int, e Event) {
 func (d *diagram) fault(i int, e Event) {
 	at, client, server := y(d.row[i]), d.clients[e.Client], d.server(e)
 	half := (client + server) / 2
-	switch sim.Lost(e.Lost) {
-	case sim.LostRequest:
+	switch world.Lost(e.Lost) {
+	case world.LostRequest:
 		d.message("request", client, d.sent(i, e), half, at)
 		d.cross(half, at)
-	case sim.LostReply:
+	case world.LostReply:
 		d.message("request", client, d.sent(i, e), server, at-apart)
 		d.message("reply lost", server, at+apart, half, at+apart)
 		d.cross(half, at+apart)
-	case sim.LostEvent:
+	case world.LostEvent:
 		d.message("watch lost", server, d.from(i, e), half, at)
 		d.cross(half, at)
 	}
@@ -74,7 +74,7 @@ func (d *diagram) unanswered(i int, e Event) {
 	half := (client + server) / 2
 	for j := i + 1; j < len(d.story.Events); j++ {
 		other := d.story.Events[j]
-		if other.Client == e.Client && d.row[j] >= 0 && (other.Kind == KindFault || other.Kind == KindClosed) {
+		if other.Client == e.Client && d.row[j] >= 0 && (other.Kind == kindFault || other.Kind == kindClosed) {
 			d.message("reply lost", server, y(d.row[i]), half, y(d.row[j]))
 			d.cross(half, y(d.row[j]))
 			return

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/operations"
 )
 
 // The certificate shows the cited operations as bars from call to return, a row for each user, and the other
@@ -34,7 +34,7 @@ const chartRows = 8
 
 type certificate struct {
 	canvas
-	story  *Story
+	story  prose
 	frames []frame
 	rows   []chartRow
 	height float64
@@ -56,7 +56,7 @@ type chartLabel struct {
 	text            string
 }
 
-func newCertificate(s *Story, frames []frame) *certificate {
+func newCertificate(s prose, frames []frame) *certificate {
 	c := &certificate{story: s, frames: frames}
 	for i := range frames {
 		frames[i].X = chartLeft + (float64(i)+0.5)*(chartWidth-chartLeft)/float64(len(frames))
@@ -175,7 +175,7 @@ func (c *certificate) draw() template.HTML {
 	c.line("cursor", 0, chartTop-6, 0, c.height)
 	c.tag("rect", "", "class", "scrub", "x", chartLeft, "y", 0.0, "width", chartWidth-chartLeft,
 		"height", c.height+axisHeight)
-	label := "The operations in question as bars over time: " + clip(c.story.short(c.story.Message), fieldMax)
+	label := "The operations involved as bars over time: " + clip(c.story.short(c.story.Message), fieldMax)
 	return c.svg("certificate", label, chartWidth, c.height+axisHeight)
 }
 
@@ -196,7 +196,7 @@ func (c *certificate) axis() {
 		}
 	}
 	unit := "step"
-	if c.story.Clock == ClockStamps {
+	if c.story.Clock == clockStamps {
 		unit = "stamp"
 	}
 	c.canvas.text("head", 0, c.height+15, unit)
@@ -204,7 +204,7 @@ func (c *certificate) axis() {
 
 // tick names a frame on the axis.
 func (c *certificate) tick(f frame) string {
-	if c.story.Clock == ClockStamps {
+	if c.story.Clock == clockStamps {
 		return tick(c.frames, f.Step)
 	}
 	return strconv.FormatInt(f.Step, 10)
@@ -246,9 +246,9 @@ func (c *certificate) bar(i int, top float64) {
 	c.close()
 }
 
-// grants tells whether an operation granted its client a hold.
+// grants reports whether an operation granted its client a hold.
 func (o Operation) grants() bool {
-	kind := linearizability.KindOf(o.Name)
+	kind := operations.Of(o.Name)
 	return kind.Back != "" && o.Outcome == "ok" &&
 		!(kind.Tries && slices.Contains([]string{"", "0", "false", "null"}, o.Result))
 }
@@ -263,7 +263,7 @@ func (c *certificate) held(i int) float64 {
 	until := c.x(c.story.crash(o.Client, o.Return))
 	for _, later := range c.story.Operations {
 		if later.Client == o.Client && later.User == o.User && later.Call >= o.Return &&
-			later.Name == linearizability.KindOf(o.Name).Back {
+			later.Name == operations.Of(o.Name).Back {
 			until = min(until, c.x(later.Call))
 		}
 	}
@@ -300,7 +300,7 @@ func (c *certificate) begin(step int64) float64 {
 // faults marks the faults: in the row of the client, or above all.
 func (c *certificate) faults() {
 	for _, e := range c.story.Events {
-		if e.Kind != KindFault {
+		if e.Kind != kindFault {
 			continue
 		}
 		at := chartTop + 2

@@ -10,7 +10,7 @@ func (d *diagram) drawCurve() {
 	if len(d.story.Curve) == 0 {
 		return
 	}
-	d.canvas.text("head", d.curve, headHeight-28, "break it from here")
+	d.canvas.text("head", d.curve, headHeight-28, "chance of the bug")
 	d.canvas.text("head", d.curve, headHeight-12, "0")
 	d.canvas.text("head end", d.curve+curveWidth, headHeight-12, "100 %")
 	for _, x := range []float64{0, 0.5, 1} {

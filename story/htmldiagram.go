@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"strconv"
 
-	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/operations"
 )
 
 // The space-time diagram, after Lamport ("Time, Clocks, and the Ordering of Events in a Distributed System", 1978):
@@ -39,7 +39,7 @@ const boldShare = 0.88
 
 type diagram struct {
 	canvas
-	story   *Story
+	story   prose
 	frames  []frame
 	row     []int // of each event, -1 if it is not drawn
 	rows    int
@@ -54,7 +54,7 @@ type diagram struct {
 	width   float64
 }
 
-func newDiagram(s *Story, frames []frame) *diagram {
+func newDiagram(s prose, frames []frame) *diagram {
 	d := &diagram{story: s, frames: frames}
 	d.layRows()
 	d.layLanes()
@@ -94,7 +94,7 @@ func (d *diagram) waiting(client, first int) (n int) {
 	return n
 }
 
-// beside tells whether an event fits into the previous one's row.
+// beside reports whether an event fits into the previous one's row.
 func (d *diagram) beside(e, before Event, taken map[int]bool) bool {
 	return e.Step == before.Step && e.Time == before.Time && e.Client >= 0 && before.Client >= 0 && !taken[e.Client]
 }
@@ -277,7 +277,7 @@ func (d *diagram) lifelines() {
 			}
 			d.line(class, x, from, x, y(d.row[i]))
 			from = y(d.row[i])
-			if class = "life"; e.Kind == KindFault {
+			if class = "life"; e.Kind == kindFault {
 				class = "life stopped"
 			}
 		}
@@ -295,9 +295,9 @@ func (d *diagram) operations() {
 	for i, e := range d.story.Events {
 		switch {
 		case e.Operation < 0 || d.row[i] < 0:
-		case e.Kind == KindCall:
+		case e.Kind == kindCall:
 			called[e.Operation] = d.row[i]
-		case e.Kind == KindReturn:
+		case e.Kind == kindReturn:
 			returned[e.Operation] = d.row[i]
 		}
 	}
@@ -338,7 +338,7 @@ func (o Operation) class() string {
 }
 
 // tellOperation describes an operation in one line.
-func (s *Story) tellOperation(o Operation) string {
+func (s prose) tellOperation(o Operation) string {
 	text := fmt.Sprintf("%s %s: %s", s.user(o.Client, o.User), o.label(), o.Outcome)
 	if o.Error != "" {
 		text += ", " + s.short(o.Error)
@@ -351,11 +351,11 @@ func (s *Story) tellOperation(o Operation) string {
 
 // label names an operation with its argument and result.
 func (o Operation) label() string {
-	text := o.Name + "(" + o.Arg + ")"
+	text := o.call()
 	switch {
 	case o.Result != "":
 		return text + " → " + o.Result
-	case o.Outcome == "ok" && linearizability.KindOf(o.Name).Result == linearizability.ResultItemOrNil:
+	case o.Outcome == "ok" && operations.Of(o.Name).Result == operations.ItemOrNil:
 		return text + " → empty"
 	case o.Outcome == "unknown":
 		return text + " → ?"
@@ -411,15 +411,15 @@ func (d *diagram) across(e Event, at float64) {
 
 func textClass(e Event) string {
 	switch {
-	case e.Kind == KindFault:
+	case e.Kind == kindFault:
 		return "fault"
-	case e.Kind == KindEnds || e.Kind == KindLearns:
+	case e.Kind == kindEnds || e.Kind == kindLearns:
 		return "session-end"
-	case e.Kind == KindWatch:
+	case e.Kind == kindWatch:
 		return "event"
 	case e.Cited:
 		return "asked"
-	case e.Kind == KindCall || e.Kind == KindReturn:
+	case e.Kind == kindCall || e.Kind == kindReturn:
 		return "call"
 	}
 	return "plain"
@@ -440,7 +440,7 @@ func (d *diagram) hits() {
 }
 
 // lineAndCode is line with the code that sent the request.
-func (s *Story) lineAndCode(e Event) string {
+func (s prose) lineAndCode(e Event) string {
 	if e.Code == "" {
 		return s.line(e)
 	}

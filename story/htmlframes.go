@@ -29,7 +29,7 @@ type frame struct {
 }
 
 // frames lists the steps at which something happened, or an operation began or ended.
-func (s *Story) frames() []frame {
+func (s prose) frames() []frame {
 	var frames []frame
 	for _, step := range s.stamps() {
 		frames = append(frames, frame{Step: step, Lines: []string{}, Code: []string{}, Share: -1,
@@ -37,7 +37,7 @@ func (s *Story) frames() []frame {
 	}
 	for i, e := range s.Events {
 		if f, found := frameAt(frames, e.Step); found {
-			if s.Clock == ClockSteps {
+			if s.Clock == clockSteps {
 				frames[f].Time = seconds(e.Time)
 			}
 			if !s.silent(i) {
@@ -91,7 +91,7 @@ func (e Event) stack() string {
 }
 
 // line describes an event and its client.
-func (s *Story) line(e Event) string {
+func (s prose) line(e Event) string {
 	if e.Client < 0 {
 		return s.words(e)
 	}

@@ -41,7 +41,7 @@ func (s *Story) aware(of Session) int64 {
 // crash returns the step of a client's first crash after a step, -1 if there is none.
 func (s *Story) crash(client int, after int64) int64 {
 	i := slices.IndexFunc(s.Events, func(e Event) bool {
-		return e.Client == client && e.Kind == KindFault && e.What == "crash" && e.Step > after
+		return e.Client == client && e.Kind == kindFault && e.What == "crash" && e.Step > after
 	})
 	if i < 0 {
 		return -1

@@ -1,9 +1,8 @@
 package story
 
 import (
+	"github.com/zktorture/zktorture/sim/world"
 	"strings"
-
-	"github.com/zktorture/zktorture/sim"
 )
 
 // Lines are lines of the recipe's code that a client was in, innermost first: each called the one before it. They begin
@@ -23,7 +22,7 @@ func (s *Story) Places() []Lines {
 		case e.Code != "":
 			places[i] = e.lines()
 			last[who], last[[2]int{e.Client, -1}] = places[i], places[i]
-		case e.Client >= 0 && e.Kind != KindCall && last[who] != nil:
+		case e.Client >= 0 && e.Kind != kindCall && last[who] != nil:
 			places[i] = last[who]
 		case e.Client >= 0:
 			places[i] = s.next(i)
@@ -50,7 +49,7 @@ func (s *Story) next(from int) Lines {
 func (s *Story) Pivotal() (found Lines) {
 	places := s.Places()
 	for i, e := range s.Events {
-		pivotal := s.Pivot != nil && s.Pivot.Step > 0 && e.Step == s.Pivot.Step && e.Kind != KindCall && e.Kind != KindReturn
+		pivotal := s.Pivot != nil && s.Pivot.Step > 0 && e.Step == s.Pivot.Step && e.Kind != kindCall && e.Kind != kindReturn
 		switch {
 		case pivotal && places[i] != nil:
 			return places[i]
@@ -69,7 +68,7 @@ func (e Event) lines() Lines {
 	}
 	for i, line := range lines {
 		if first, _, _ := strings.Cut(line, "/"); !strings.Contains(first, ".") || !strings.Contains(line, "/") {
-			lines[i] = sim.SourceModule() + "/" + line
+			lines[i] = world.SourceModule() + "/" + line
 		}
 	}
 	return lines

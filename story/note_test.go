@@ -4,15 +4,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/replay"
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/zoo"
 )
 
 // A story whose run could differ says so, as text and as a page; others do not.
 func TestStoryThatCouldDifferSaysSo(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	animals, err := zoo.Find([]string{"DQ6"})
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +28,7 @@ func TestStoryThatCouldDifferSaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	differs, wire, exact := *sure, *sure, *sure
-	differs.Divergence = &sim.Divergence{Step: 3, One: "this way", Other: "that way"}
+	differs.Divergence = &replay.Divergence{Step: 3, One: "this way", Other: "that way"}
 	wire.Wire, exact.Wire, exact.Exact = true, true, true
 	replayed, err := sim.Replay(w, sure)
 	if err != nil {

@@ -8,17 +8,20 @@ type Entry struct {
 }
 
 // begins are the marks of events, as traces have them.
-var begins = map[Kind]string{KindCall: "> ", KindReturn: "< ", KindFault: "! "}
+var begins = map[Kind]string{kindCall: "> ", kindReturn: "< ", kindFault: "! "}
+
+// entry is an event in words, with its mark.
+func (s *Story) entry(e Event) string { return begins[e.Kind] + prose{s}.wordsOfUser(e) }
 
 // Outline lists the events that are worth a line. A story with cycles is to be folded before, see [Story.Folded].
 func (s *Story) Outline() (entries []Entry) {
 	for i, e := range s.Events {
 		if !s.silent(i) {
-			entries = append(entries, Entry{i, begins[e.Kind] + s.wordsOfUser(e), e.stack()})
+			entries = append(entries, Entry{i, s.entry(e), e.stack()})
 		}
 	}
 	return entries
 }
 
 // Sentence is the verdict's message with short names of znodes and sessions.
-func (s *Story) Sentence() string { return s.short(s.Message) }
+func (s *Story) Sentence() string { return prose{s}.short(s.Message) }

@@ -6,25 +6,26 @@ import (
 	"math"
 	"slices"
 
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/replay"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // continuations is how many random continuations run from each step.
 const continuations = 100
 
 // Tell replays a counterexample and makes its story, with the pivotal step. It takes about a second: a hundred runs
-// for each step. If ctx ends first, the story has no pivotal step. The errors are those of [New], [sim.Replay] and
-// [sim.Continuations].
-func Tell(ctx context.Context, w sim.Workload, c *sim.Counterexample) (*Story, error) {
-	r, err := sim.Replay(w, c)
+// for each step. If ctx ends first, the story has no pivotal step. The errors are those of [Same], [replay.Replay] and
+// [replay.Continuations].
+func Tell(ctx context.Context, w world.Workload, c *replay.Counterexample) (*Story, error) {
+	r, err := replay.Replay(w, c)
 	if err != nil {
 		return nil, err
 	}
-	s, err := New(c, r)
+	s, err := fromReplay(c, r)
 	if err != nil {
 		return nil, err
 	}
-	curve, err := sim.Continuations(ctx, w, c, r, continuations)
+	curve, err := replay.Continuations(ctx, w, c, r, continuations)
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
@@ -49,9 +50,9 @@ func (s *Story) pivot() *Pivot {
 		}
 	}
 	p.Step = p.After.Step
-	p.Text = s.tellPivot(p)
+	p.Text = prose{s}.tellPivot(p)
 	if p.Step > 0 {
-		p.Why = s.why(p.Step)
+		p.Why = prose{s}.why(p.Step)
 	}
 	return p
 }
@@ -69,45 +70,48 @@ func (s *Story) sealed() int64 {
 	return step
 }
 
-func (s *Story) tellPivot(p *Pivot) string {
+func (s prose) tellPivot(p *Pivot) string {
 	if p.Step == 0 {
-		return fmt.Sprintf("no step in particular: left to chance, %d of %d runs of these calls end in %s%s",
-			p.After.Broken, p.After.Runs, s.Property, s.tellSealed(p))
+		if p.After.Broken == p.After.Runs {
+			return fmt.Sprintf("timing does not matter: each of %d random runs of these calls ends in %s", p.After.Runs, s.Property)
+		}
+		return fmt.Sprintf("no step in particular: %d of %d random runs of these calls end in %s%s",
+			p.After.Broken, p.After.Runs, s.Property, p.tellSealed())
 	}
-	return fmt.Sprintf("step %d (%s): of %d random continuations %d end in %s before it, and %d after it%s",
-		p.Step, s.deedAt(p.Step), p.After.Runs, p.Before.Broken, s.Property, p.After.Broken, s.tellSealed(p))
+	return fmt.Sprintf("step %d (%s): from before it %d of %d random runs end in %s, from after it %d%s",
+		p.Step, s.happenedAt(p.Step), p.Before.Broken, p.After.Runs, s.Property, p.After.Broken, p.tellSealed())
 }
 
-func (s *Story) tellSealed(p *Pivot) string {
+func (p *Pivot) tellSealed() string {
 	switch {
 	case p.Sealed < 0:
 		return "; not even the last step makes it certain"
 	case p.Sealed > p.Step && p.After.Broken < p.After.Runs:
-		return fmt.Sprintf("; after step %d every one does", p.Sealed)
+		return fmt.Sprintf("; from after step %d all", p.Sealed)
 	}
 	return ""
 }
 
-// deed describes what happened in a step.
-func (s *Story) deed(step int64) string {
+// happened describes what happened in a step.
+func (s prose) happened(step int64) string {
 	if e := s.eventAt(step); e != nil {
 		return s.line(*e)
 	}
 	return "the world"
 }
 
-// deedAt is deed with the line of code that did it.
-func (s *Story) deedAt(step int64) string {
+// happenedAt is happened with the line of code that did it.
+func (s prose) happenedAt(step int64) string {
 	if e := s.eventAt(step); e != nil && e.Code != "" {
 		return s.line(*e) + ", by " + e.Code
 	}
-	return s.deed(step)
+	return s.happened(step)
 }
 
 // eventAt returns what happened in a step besides calls and returns, nil if that is nothing.
 func (s *Story) eventAt(step int64) *Event {
 	i := slices.IndexFunc(s.Events, func(e Event) bool {
-		return e.Step == step && e.Kind != KindCall && e.Kind != KindReturn
+		return e.Step == step && e.Kind != kindCall && e.Kind != kindReturn
 	})
 	if i < 0 {
 		return nil

@@ -10,7 +10,7 @@ func curve(broken ...int) *Story {
 	for i, b := range broken {
 		s.Curve = append(s.Curve, Point{Step: int64(i), Runs: 100, Broken: b})
 		s.Clients = append(s.Clients, Client{"c", 1})
-		s.Events = append(s.Events, Event{Step: int64(i), Kind: KindExchange, Client: 0, What: "create",
+		s.Events = append(s.Events, Event{Step: int64(i), Kind: kindExchange, Client: 0, What: "create",
 			Result: "ok", Answer: "ok"})
 	}
 	return s
@@ -23,13 +23,13 @@ func TestPivot(t *testing.T) {
 		text         string
 	}{
 		{[]int{3, 5, 60, 70, 100, 100}, 2, 4, "step 2 (c: create ok): " +
-			"of 100 random continuations 5 end in order before it, and 60 after it; after step 4 every one does"},
-		{[]int{0, 100}, 1, 1, "0 end in order before it, and 100 after it"},
-		{[]int{0, 50, 100, 100}, 1, 2, "after step 2 every one does"},
-		{[]int{0, 90, 60}, 1, -1, "90 after it; not even the last step makes it certain"},
-		{[]int{100, 100, 100}, 0, 0, "no step in particular: " +
-			"left to chance, 100 of 100 runs of these calls end in order"},
-		{[]int{90, 97, 92, 100}, 0, 3, "90 of 100 runs of these calls end in order; after step 3 every one does"},
+			"from before it 5 of 100 random runs end in order, from after it 60; from after step 4 all"},
+		{[]int{0, 100}, 1, 1, "from before it 0 of 100 random runs end in order, from after it 100"},
+		{[]int{0, 50, 100, 100}, 1, 2, "from after step 2 all"},
+		{[]int{0, 90, 60}, 1, -1, "from after it 90; not even the last step makes it certain"},
+		{[]int{100, 100, 100}, 0, 0, "timing does not matter: " +
+			"each of 100 random runs of these calls ends in order"},
+		{[]int{90, 97, 92, 100}, 0, 3, "90 of 100 random runs of these calls end in order; from after step 3 all"},
 	} {
 		p := curve(c.curve...).pivot()
 		if p.Step != c.step || p.Sealed != c.sealed || !strings.HasSuffix(p.Text, c.text) {

@@ -60,7 +60,7 @@ func (s *Story) check() error {
 
 // opens is the least operation of an event: a call or return has one.
 func opens(e Event) int {
-	if e.Kind == KindCall || e.Kind == KindReturn {
+	if e.Kind == kindCall || e.Kind == kindReturn {
 		return 0
 	}
 	return -1
@@ -69,7 +69,7 @@ func opens(e Event) int {
 // sessionOf is the least session of an event: the begin and the end of one has it.
 func sessionOf(e Event) int {
 	switch e.Kind {
-	case KindBegins, KindResumes, KindLearns, KindEnds:
+	case kindBegins, kindResumes, kindLearns, kindEnds:
 		return 0
 	}
 	return -1

@@ -1,20 +1,19 @@
 package story_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
-	"github.com/zktorture/zktorture/internal/reworded"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/story/reworded"
 )
 
 // The story of a run with all words replaced is the same, except for quoted words.
 func TestStoryReadsNoWords(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	for _, id := range sample {
 		t.Run(id, func(t *testing.T) {
 			a, c := caught(t, id)
@@ -43,10 +42,10 @@ func newStory(t *testing.T, c *sim.Counterexample, r *sim.Replayed) *story.Story
 // rewordQuotes replaces the words that a story quotes.
 func rewordQuotes(s *story.Story) {
 	s.Message = reworded.Text(s.Message)
-	s.Title = fmt.Sprintf("%s (%s) breaks %s: %s", s.Workload, s.Recipe, s.Property, s.Message)
+	s.Title = story.Headline(s.Workload, s.Recipe, s.Property, s.Message)
 	for i := range s.Events {
 		e := &s.Events[i]
-		if e.Kind == story.KindShared {
+		if e.Kind == "shared" {
 			e.What = reworded.Text(e.What)
 		}
 		e.Result, e.Fate = reworded.Text(e.Result), reworded.Text(e.Fate)

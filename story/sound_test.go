@@ -40,7 +40,7 @@ func sound(t *testing.T, s *story.Story) {
 	}
 }
 
-// owned tells whether an ephemeral lives within its session.
+// owned reports whether an ephemeral lives within its session.
 func owned(session story.Session, l story.Life) bool {
 	return l.From >= session.Begin && (session.End < 0 || l.Until >= 0 && l.Until <= session.End)
 }
@@ -62,28 +62,28 @@ func eventProblem(s *story.Story, i int) string {
 		return "it arrives before it is sent"
 	case from.Step > e.Step || e.From == i:
 		return "it comes before its cause"
-	case e.Kind == story.KindReturn && (e.From < 0 || from.Kind != story.KindCall || from.Operation != e.Operation):
+	case e.Kind == "return" && (e.From < 0 || from.Kind != "call" || from.Operation != e.Operation):
 		return "it returns from no call"
-	case e.Kind == story.KindReply && (e.From < 0 || from.Kind != story.KindRequest || from.Client != e.Client):
+	case e.Kind == "reply" && (e.From < 0 || from.Kind != "request" || from.Client != e.Client):
 		return "it replies to no request"
-	case e.Kind == story.KindWatch && (e.From < 0 || e.Armed < 0 && e.Lost == "" && !rearmed(s, i)):
+	case e.Kind == "watch" && (e.From < 0 || e.Armed < 0 && e.Lost == "" && !rearmed(s, i)):
 		return "nothing has fired it, or nobody watches"
 	case e.Armed >= 0 && (e.Armed >= i || s.Events[e.Armed].Path != e.Path ||
 		!strings.HasSuffix(s.Events[e.Armed].What, "+watch")):
 		return "it was armed by another"
 	case e.Session >= 0 && s.Sessions[e.Session].Begin > e.Step:
 		return "its session has not begun"
-	case (e.Kind == story.KindCall || e.Kind == story.KindReturn) && !inOperation(s, e):
+	case (e.Kind == "call" || e.Kind == "return") && !inOperation(s, e):
 		return "it is not where its operation begins or ends"
 	}
 	return ""
 }
 
-// rearmed tells whether an event may come from a watch that setWatches armed again, or come twice because its znode
+// rearmed reports whether an event may come from a watch that setWatches armed again, or come twice because its znode
 // had several kinds of watches.
 func rearmed(s *story.Story, i int) bool {
 	return slices.ContainsFunc(s.Events[:i], func(e story.Event) bool {
-		return e.Client == s.Events[i].Client && (e.What == "setWatches" || e.Kind == story.KindWatch &&
+		return e.Client == s.Events[i].Client && (e.What == "setWatches" || e.Kind == "watch" &&
 			e.Path == s.Events[i].Path)
 	})
 }
@@ -91,7 +91,7 @@ func rearmed(s *story.Story, i int) bool {
 func inOperation(s *story.Story, e story.Event) bool {
 	o := s.Operations[e.Operation]
 	at := o.Call
-	if e.Kind == story.KindReturn {
+	if e.Kind == "return" {
 		at = o.Return
 	}
 	return at == e.Step && o.Client == e.Client && o.User == e.User
@@ -101,7 +101,7 @@ func inOperation(s *story.Story, e story.Event) bool {
 // stale.
 func listProblems(t *testing.T, s *story.Story, e story.Event) {
 	t.Helper()
-	if e.Kind != story.KindExchange || !strings.HasPrefix(e.What, "children") ||
+	if e.Kind != "exchange" || !strings.HasPrefix(e.What, "children") ||
 		!strings.HasPrefix(e.Result, "[") || s.Servers != 1 {
 		return
 	}

@@ -1,7 +1,7 @@
 // Package story tells a violation to people.
 //
 // A [Story] is a data model with everything that the text ([Story.Text]) and the page ([Story.HTML]) need. It is made
-// from a replayed counterexample ([New], [Tell]) or from a recorded history and its verdict ([FromHistory]), and is
+// from a replayed counterexample ([Tell]) or from a recorded history and its verdict ([FromHistory]), and is
 // small enough to be JSON in a page: a minimised run has some tens of events.
 //
 // # The model
@@ -22,7 +22,7 @@
 // same again; the text and the page tell them once.
 //
 // At the end are the [Wait]s that never end, and the [Pivot]: the step after which the violation was hardest to
-// avoid, found by experiment (see [sim.Continuations]).
+// avoid, found by experiment (see [replay.Continuations]).
 package story
 
 // Format is the value of Story.Format.
@@ -62,8 +62,8 @@ type Clock string
 
 // The clocks.
 const (
-	ClockSteps  Clock = "steps"  // of a simulated world
-	ClockStamps Clock = "stamps" // of a recorded history, in its harness's unit
+	clockSteps  Clock = "steps"  // of a simulated world
+	clockStamps Clock = "stamps" // of a recorded history, in its harness's unit
 )
 
 // Client is a client process: one session at a time, one user or more.
@@ -77,23 +77,23 @@ type Kind string
 
 // The kinds of events. The comment names the fields in use besides Step, Time and What.
 const (
-	KindCall     Kind = "call"     // Client, User, Operation
-	KindReturn   Kind = "return"   // Client, User, Operation; From is the call
-	KindRequest  Kind = "request"  // a request reaches Server; Client, Path, Sent, Operation
-	KindExchange Kind = "exchange" // a request, and its reply, Result, reaches the client in the same step
-	KindReply    Kind = "reply"    // From is the request
-	KindWatch    Kind = "watch"    // a watch event reaches the client; From is the change, Armed set the watch
-	KindTold     Kind = "told"     // a connection event reaches User, who subscribed; Result is the event
-	KindClosed   Kind = "closed"   // the client sees that the server has closed the connection
-	KindBegins   Kind = "begins"   // Session begins
-	KindResumes  Kind = "resumes"  // Session resumes at Server
-	KindRefused  Kind = "refused"  // the server is behind the client and refuses it
-	KindEnds     Kind = "ends"     // Session ends at the servers: it expires, or its client closes it
-	KindLearns   Kind = "learns"   // the client learns that Session is gone
-	KindFault    Kind = "fault"    // strikes; Lost is what is lost with a connection; Client, if it concerns one
-	KindHealed   Kind = "healed"   // a fault ends
-	KindTime     Kind = "time"     // time moves
-	KindShared   Kind = "shared"   // state that clients share outside of ZooKeeper is accessed
+	kindCall     Kind = "call"     // Client, User, Operation
+	kindReturn   Kind = "return"   // Client, User, Operation; From is the call
+	kindRequest  Kind = "request"  // a request reaches Server; Client, Path, Sent, Operation
+	kindExchange Kind = "exchange" // a request, and its reply, Result, reaches the client in the same step
+	kindReply    Kind = "reply"    // From is the request
+	kindWatch    Kind = "watch"    // a watch event reaches the client; From is the change, Armed set the watch
+	kindTold     Kind = "told"     // a connection event reaches User, who subscribed; Result is the event
+	kindClosed   Kind = "closed"   // the client sees that the server has closed the connection
+	kindBegins   Kind = "begins"   // Session begins
+	kindResumes  Kind = "resumes"  // Session resumes at Server
+	kindRefused  Kind = "refused"  // the server is behind the client and refuses it
+	kindEnds     Kind = "ends"     // Session ends at the servers: it expires, or its client closes it
+	kindLearns   Kind = "learns"   // the client learns that Session is gone
+	kindFault    Kind = "fault"    // strikes; Lost is what is lost with a connection; Client, if it concerns one
+	kindHealed   Kind = "healed"   // a fault ends
+	kindTime     Kind = "time"     // time moves
+	kindShared   Kind = "shared"   // state that clients share outside of ZooKeeper is accessed
 )
 
 // Event is one thing that happened.
@@ -122,6 +122,12 @@ type Event struct {
 	Cited     bool   `json:"asked,omitempty"`
 }
 
+// blank is an event of the world that refers to nothing.
+func blank(step int64, kind Kind) Event {
+	return Event{Step: step, Kind: kind, Client: -1, User: -1, Server: -1, Session: -1, Operation: -1, From: -1, Armed: -1,
+		Sent: step}
+}
+
 // Operation is one call of a recipe by a user, as an interval.
 type Operation struct {
 	Client  int    `json:"client"`
@@ -142,7 +148,7 @@ type Session struct {
 	Name    string `json:"name"` // s1, s2, …
 	Client  int    `json:"client"`
 	Begin   int64  `json:"begin"`
-	End     int64  `json:"end"`     // at the servers; -1: it lives
+	End     int64  `json:"end"`     // at the servers; -1: never
 	Expired bool   `json:"expired"` // not closed by its client
 	Learned int64  `json:"learned"` // step at which the client learns of the end; -1: never
 	Cited   bool   `json:"asked"`
@@ -160,7 +166,7 @@ type Znode struct {
 // Life is a znode from one creation to its deletion.
 type Life struct {
 	From    int64   `json:"from"`           // it exists after this step
-	Until   int64   `json:"until"`          // it does not exist after this step; -1: it stays
+	Until   int64   `json:"until"`          // it does not exist after this step; -1: never deleted
 	Owner   int     `json:"owner"`          // the session of an ephemeral; -1: it is persistent
 	Maker   int     `json:"maker"`          // the creating operation, -1 if none
 	Remover int     `json:"remover"`        // the deleting operation; -1 also if its session ended
@@ -183,7 +189,7 @@ type Awaited struct {
 	Owner  int    `json:"owner"` // the session that would delete it by its end or client; -1: none
 }
 
-// Point is how often the violation follows if everything after a step is chosen anew.
+// Point is how many random runs from after a step end in the violation.
 type Point struct {
 	Step    int64 `json:"step"`
 	Runs    int   `json:"runs"`

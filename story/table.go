@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/zktorture/zktorture/internal/plaintext"
+	"github.com/zktorture/zktorture/internal/escape"
 )
 
 // The table of events has a row for each step, a column for each client, and world events across all columns. Bars
@@ -44,7 +44,7 @@ type row struct {
 }
 
 type table struct {
-	story  *Story
+	story  prose
 	color  bool
 	list   bool  // in one column
 	steps  int   // width of the steps
@@ -53,7 +53,7 @@ type table struct {
 	out    strings.Builder
 }
 
-func newTable(s *Story, o TextOptions) *table {
+func newTable(s prose, o TextOptions) *table {
 	t := &table{story: s, color: o.Color, under: make([]int, len(s.Clients))}
 	t.steps = stepWidth
 	for _, e := range s.Events {
@@ -69,7 +69,7 @@ func newTable(s *Story, o TextOptions) *table {
 
 // gutter is the width of everything before the columns.
 func (t *table) gutter() int {
-	if t.story.Clock == ClockStamps {
+	if t.story.Clock == clockStamps {
 		return markWidth + t.steps + 2
 	}
 	return markWidth + t.steps + timeWidth + 2
@@ -109,7 +109,7 @@ func (t *table) head() {
 		cells = nil
 	}
 	step, time := "step", "time"
-	if t.story.Clock == ClockStamps {
+	if t.story.Clock == clockStamps {
 		step, time = "stamp", ""
 	}
 	t.lines(paint(t.color, bold, t.margin("", step, time)), cells)
@@ -118,7 +118,7 @@ func (t *table) head() {
 // margin fills the gutter.
 func (t *table) margin(mark, step, time string) string {
 	text := fmt.Sprintf("%-*s%*s", markWidth, mark, t.steps, step)
-	if t.story.Clock == ClockSteps {
+	if t.story.Clock == clockSteps {
 		text += fmt.Sprintf("%*s", timeWidth, time)
 	}
 	return text + "  "
@@ -150,35 +150,35 @@ func (t *table) inside() []bool {
 	return inside
 }
 
-// beside tells whether an event fits into a row.
+// beside reports whether an event fits into a row.
 func (t *table) beside(r row, e Event) bool {
 	_, taken := r.cells[e.Client]
 	_, world := r.cells[-1]
 	return !t.list && r.step == e.Step && r.time == e.Time && !taken && !world && e.Client >= 0
 }
 
-// silent tells whether an event is redundant: sessions begin with the run, and end when a fault expires them.
+// silent reports whether an event is redundant: sessions begin with the run, and end when a fault expires them.
 func (s *Story) silent(i int) bool {
 	e := s.Events[i]
-	if e.Kind == KindEnds {
-		return i > 0 && s.Events[i-1].Step == e.Step && s.Events[i-1].Kind == KindFault &&
+	if e.Kind == kindEnds {
+		return i > 0 && s.Events[i-1].Step == e.Step && s.Events[i-1].Kind == kindFault &&
 			s.Events[i-1].What == "expiry"
 	}
-	return e.Kind == KindBegins && e.Step == 0
+	return e.Kind == kindBegins && e.Step == 0
 }
 
 // mark assigns an event to its operation, and marks where operations begin and end.
 func (t *table) mark(e Event) string {
 	switch {
-	case e.Kind == KindFault && e.What == "crash":
+	case e.Kind == kindFault && e.What == "crash":
 		t.under[e.Client] = 0
 		return "! "
-	case e.Kind == KindFault:
+	case e.Kind == kindFault:
 		return "! "
-	case e.Kind == KindCall:
+	case e.Kind == kindCall:
 		t.under[e.Client]++
 		return "┌ "
-	case e.Kind == KindReturn:
+	case e.Kind == kindReturn:
 		t.under[e.Client]--
 		return "└ "
 	case e.Client >= 0 && t.under[e.Client] > 0:
@@ -189,9 +189,9 @@ func (t *table) mark(e Event) string {
 
 func styleOf(e Event) style {
 	switch {
-	case e.Kind == KindFault:
+	case e.Kind == kindFault:
 		return red
-	case e.Kind == KindEnds || e.Kind == KindLearns:
+	case e.Kind == kindEnds || e.Kind == kindLearns:
 		return yellow
 	case e.Cited:
 		return bold
@@ -325,7 +325,7 @@ func (t *table) put(line string) {
 // width.
 func breakLines(text string, width int, first, others string) (lines []string) {
 	line, empty := first, true
-	for _, word := range strings.Fields(plaintext.String(text)) {
+	for _, word := range strings.Fields(escape.Text(text)) {
 		if !empty && length(line)+1+length(word) > width {
 			lines = append(lines, line)
 			line, empty = others, true

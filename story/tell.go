@@ -4,53 +4,81 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
-	"github.com/zktorture/zktorture/fakezk"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/sim/replay"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
-// New makes the story of a counterexample from its replay. The error is for a replay without a violation, or one that
-// diverged from the file.
-func New(c *sim.Counterexample, r *sim.Replayed) (*Story, error) {
+// fromReplay makes the story of a counterexample from its replay. The error is for a replay without a violation, or one
+// that diverged from the file.
+func fromReplay(c *replay.Counterexample, r *replay.Replayed) (*Story, error) {
 	if err := Same(c, r); err != nil {
 		return nil, err
 	}
-	s := newStory(r.Violation.Property, r.Violation.Message)
-	s.Title = fmt.Sprintf("%s (%s) breaks %s: %s", c.Workload, c.Recipe, s.Property, s.Message)
-	s.Workload, s.Recipe, s.Clock, s.Servers = c.Workload, c.Recipe, ClockSteps, r.Record.Servers
-	s.Note = note(c)
-	s.Faults, s.Struck = c.Faults, r.Record.Struck.String()
-	b := &storyBuilder{story: s, replayed: r, record: r.Record, sessions: map[int64]int{}, operations: map[int64]int{}}
-	b.tell()
-	return b.story, nil
+	s := build(c, r, r.Violation)
+	s.Title = Headline(c.Workload, c.Recipe, s.Property, s.Message)
+	s.Workload, s.Recipe, s.Note = c.Workload, c.Recipe, note(c)
+	return s, nil
+}
+
+// Of makes the story of a replay, whether anything broke or not: for a run that stands beside another.
+func Of(c *replay.Counterexample, w world.Workload, r *replay.Replayed) *Story {
+	if s, err := fromReplay(c, r); r.Violation != nil && err == nil {
+		s.Recipe = w.Recipe()
+		return s
+	}
+	violation := r.Violation
+	if violation == nil {
+		violation = &world.Violation{Message: "nothing broke"}
+	}
+	s := build(c, r, violation)
+	s.Title, s.Workload, s.Recipe = fmt.Sprintf("%s (%s): %s", w.Name(), w.Recipe(), s.Message), w.Name(), w.Recipe()
+	return s
+}
+
+// Headline says what broke: who, how and, in parentheses, which property. Below it is what the message has in further
+// lines, such as the stack of a panic.
+func Headline(workload, recipe, property, message string) string {
+	sentence, more, several := strings.Cut(message, "\n")
+	sentence, listed := strings.CutSuffix(sentence, ":")
+	text := fmt.Sprintf("%s (%s): %s (%s)", workload, recipe, sentence, property)
+	if listed {
+		text += ":"
+	}
+	if several {
+		text += "\n" + more
+	}
+	return text
 }
 
 // note says why a run could be another one the next time.
-func note(c *sim.Counterexample) string {
+func note(c *replay.Counterexample) string {
 	switch {
 	case c.Divergence != nil:
 		return "not repeatable: " + c.Divergence.String()
 	case c.Wire && !c.Exact:
-		return sim.WireNote
+		return world.WireNote
 	}
 	return ""
 }
 
 // Same returns an error if a replay is not the run that its counterexample recorded, or did not break the same
 // property. For a nondeterministic run the same property suffices.
-func Same(c *sim.Counterexample, r *sim.Replayed) error {
+func Same(c *replay.Counterexample, r *replay.Replayed) error {
 	switch {
 	case r.Diverged >= 0 && c.Divergence != nil && r.Violation != nil && r.Violation.Property == c.Property:
 		return nil // broken, by different steps
 	case r.Diverged >= 0:
 		return fmt.Errorf("the run differs from the recorded one at line %d of the trace, in each of %d tries; "+
 			"was the counterexample made by another version?\n  recorded: %s\n  now:      %s",
-			r.Diverged+1, r.Try, lineAt(c.Trace, r.Diverged), lineAt(sim.Lines(r.Trace), r.Diverged))
-	case r.Violation == nil && c.Property == sim.PropertyCrash:
+			r.Diverged+1, r.Try, lineAt(c.Trace, r.Diverged), lineAt(replay.Lines(r.Trace), r.Diverged))
+	case r.Violation == nil && c.Property == replay.PropertyCrash:
 		return fmt.Errorf("it is of an episode in which the process died; this time it did not, and nothing broke")
 	case r.Violation == nil:
 		return fmt.Errorf("nothing broke this time, although the trace is the same")
-	case r.Violation.Property != c.Property && c.Property != sim.PropertyCrash:
+	case r.Violation.Property != c.Property && c.Property != replay.PropertyCrash:
 		return fmt.Errorf("the file says that %s is broken, but the same run breaks %s now; "+
 			"was the file altered, or made by another version?", c.Property, r.Violation.Property)
 	}
@@ -75,18 +103,22 @@ func newStory(property, message string) *Story {
 
 // storyBuilder builds a story from a run.
 type storyBuilder struct {
-	story    *Story
-	replayed *sim.Replayed
-	record   *sim.Record
+	story     *Story
+	violation *world.Violation
+	trace     []world.Step
+	record    *world.Record
 
 	sessions   map[int64]int // index by id
 	operations map[int64]int // index by number
 	missed     []Event       // requests for missing znodes
 }
 
-func (b *storyBuilder) tell() {
+func build(c *replay.Counterexample, r *replay.Replayed, v *world.Violation) *Story {
+	s := newStory(v.Property, v.Message)
+	s.Clock, s.Servers, s.Faults, s.Struck = clockSteps, r.Record.Servers, c.Faults, r.Record.Struck.String()
+	b := &storyBuilder{s, v, r.Trace, r.Record, map[int64]int{}, map[int64]int{}, nil}
 	for i, users := range b.record.Users {
-		b.story.Clients = append(b.story.Clients, Client{fmt.Sprintf("c%d", i+1), users})
+		s.Clients = append(s.Clients, Client{fmt.Sprintf("c%d", i+1), users})
 	}
 	b.tellSessions()
 	b.tellOperations()
@@ -94,7 +126,8 @@ func (b *storyBuilder) tell() {
 	b.tellEvents()
 	b.tellWaits()
 	b.cite()
-	b.story.Cycles = cycles(b.story.Events)
+	s.Cycles = cycles(s.Events)
+	return s
 }
 
 // tellSessions lists the clients' sessions, with their ends at the servers and for the clients.
@@ -110,17 +143,17 @@ func (b *storyBuilder) tellSessions() {
 		i := b.session(change.Session)
 		switch {
 		case i < 0:
-		case change.Op == fakezk.OpCreateSession:
+		case change.Op == wire.OpCreateSession:
 			b.story.Sessions[i].Begin = int64(change.Step)
-		case change.Op == fakezk.OpCloseSession:
+		case change.Op == wire.OpCloseSession:
 			b.story.Sessions[i].End, b.story.Sessions[i].Expired = int64(change.Step), !b.closes(change)
 		}
 	}
 }
 
-// closes tells whether a session's client closed it.
-func (b *storyBuilder) closes(end sim.Change) bool {
-	return slices.ContainsFunc(b.replayed.Trace, func(s sim.Step) bool {
+// closes reports whether a session's client closed it.
+func (b *storyBuilder) closes(end world.Change) bool {
+	return slices.ContainsFunc(b.trace, func(s world.Step) bool {
 		return s.N == end.Step && s.Session == end.Session && s.Request == "close" && s.Lost == ""
 	})
 }
@@ -141,12 +174,12 @@ func (b *storyBuilder) tellOperations() {
 		b.operations[op.Number] = i
 		o := Operation{
 			Client: op.Client, User: op.User, Name: op.Name, Arg: op.Arg, Outcome: op.Outcome.String(),
-			Call: int64(sim.StepOf(op.Call)), Return: -1,
+			Call: int64(world.StepOf(op.Call)), Return: -1,
 		}
 		if op.Return != 0 {
-			o.Return = int64(sim.StepOf(op.Return))
+			o.Return = int64(world.StepOf(op.Return))
 		}
-		if op.Outcome == sim.OK {
+		if op.Outcome == world.OK {
 			o.Result = op.Result
 		}
 		if op.Err != nil {
@@ -175,9 +208,9 @@ func (b *storyBuilder) tellZnodes() {
 	nameZnodes(b.story.Znodes)
 }
 
-func (b *storyBuilder) change(z *Znode, c sim.Change) {
+func (b *storyBuilder) change(z *Znode, c world.Change) {
 	step, by := int64(c.Step), b.operation(c.By)
-	if c.Op == fakezk.OpCreate {
+	if c.Op == wire.OpCreate {
 		z.Lives = append(z.Lives, Life{From: step, Until: -1, Owner: b.session(c.Owner), Maker: by, Remover: -1})
 		return
 	}
@@ -186,9 +219,9 @@ func (b *storyBuilder) change(z *Znode, c sim.Change) {
 	}
 	life := &z.Lives[len(z.Lives)-1]
 	switch c.Op {
-	case fakezk.OpSetData:
+	case wire.OpSetData:
 		life.Sets = append(life.Sets, step)
-	case fakezk.OpDelete:
+	case wire.OpDelete:
 		life.Until, life.Remover = step, by
 		s := life.Owner
 		life.Expired = s >= 0 && b.story.Sessions[s].End == step && b.story.Sessions[s].Expired

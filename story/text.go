@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/zktorture/zktorture/fakezk"
-	"github.com/zktorture/zktorture/internal/plaintext"
+	"github.com/zktorture/zktorture/internal/escape"
 )
 
 // TextOptions are the options of the text.
@@ -49,29 +49,29 @@ func (s *Story) Text(o TextOptions) string {
 		o.Width = WidthDefault
 	}
 	o.Width = max(o.Width, WidthMin)
-	s = s.Folded()
-	w := &writer{o: o}
-	w.paragraph(bold, s.short(s.Title))
+	w := &writer{prose: prose{s.Folded()}, o: o}
+	w.paragraph(bold, w.short(s.Title))
 	if s.Note != "" {
 		w.paragraph(yellow, s.Note)
 	}
 	w.blank()
-	w.out.WriteString(newTable(s, o).String())
+	w.out.WriteString(newTable(w.prose, o).String())
 	if s.Left > 0 {
 		w.item(fmt.Sprintf("not shown: %d more of the history's operations", s.Left))
 	}
-	s.textBeside(w)
-	s.textSessions(w)
-	s.textZnodes(w)
-	s.textWaits(w)
-	s.textPivot(w)
-	s.textCode(w)
-	s.textCommands(w)
+	w.beside()
+	w.sessions()
+	w.znodes()
+	w.waits()
+	w.pivot()
+	w.code()
+	w.commands()
 	return w.out.String()
 }
 
 // writer prints sections.
 type writer struct {
+	prose
 	o   TextOptions
 	out strings.Builder
 }
@@ -96,57 +96,58 @@ func (w *writer) item(text string) {
 	}
 }
 
-func (s *Story) textSessions(w *writer) {
-	if len(s.Sessions) == 0 {
+func (w *writer) sessions() {
+	if len(w.Sessions) == 0 {
 		return
 	}
 	w.section("sessions")
-	for _, session := range s.Sessions {
-		w.item(s.tellSession(session))
+	for _, session := range w.Sessions {
+		w.item(w.tellSession(session))
 	}
 }
 
-func (s *Story) tellSession(session Session) string {
-	text := fmt.Sprintf("%s is %s of %s, from step %d", session.Name, session.ID,
-		s.Clients[session.Client].Name, session.Begin)
+func (s prose) tellSession(session Session) string {
+	who := s.Clients[session.Client].Name
+	text := fmt.Sprintf("%s = %s, client %s, open from step %d", session.Name, session.ID, who, session.Begin)
 	switch {
 	case session.End < 0:
-		return text + " on; it lives"
+		return text + ", never ends"
 	case !session.Expired:
-		return text + fmt.Sprintf(" to %d, closed by its client", session.End)
-	case session.Learned < 0:
-		return text + fmt.Sprintf(" to %d, when it expires at the servers; its client never learns that", session.End)
+		return text + fmt.Sprintf(", closed by its client at step %d", session.End)
 	}
-	return text + fmt.Sprintf(" to %d, when it expires at the servers; its client learns that at step %d",
-		session.End, session.Learned)
+	text += fmt.Sprintf(", expires at the servers at step %d", session.End)
+	if session.Learned < 0 {
+		return text + "; " + who + " never learns that"
+	}
+	return text + fmt.Sprintf("; %s learns that at step %d", who, session.Learned)
 }
 
-func (s *Story) textZnodes(w *writer) {
+func (w *writer) znodes() {
 	asked := 0
-	for _, z := range s.Znodes {
+	for _, z := range w.Znodes {
 		if !z.Cited {
 			continue
 		}
 		if asked++; asked == 1 {
-			w.section("znodes in question")
+			w.section("znodes involved")
 		}
-		w.item(z.Name + " is " + z.Path)
+		w.item(z.Name + " = " + z.Path)
 		if len(z.Lives) == 0 {
 			w.item("- it never exists")
 		}
 		for _, l := range z.Lives {
-			w.item("- " + s.tellLife(l))
+			w.item("- " + w.tellLife(l))
 		}
 	}
 }
 
-func (s *Story) tellLife(l Life) string {
-	text := fmt.Sprintf("step %d: %s", l.From, s.deedOf("made by", l.Maker))
+func (s prose) tellLife(l Life) string {
+	text := fmt.Sprintf("step %d: %s", l.From, s.doneBy("created by", l.Maker))
 	if l.Maker < 0 {
-		text = fmt.Sprintf("step %d: made by the world", l.From)
+		text = fmt.Sprintf("step %d: created by the world", l.From)
 	}
 	if l.Owner >= 0 {
-		text += fmt.Sprintf(", ephemeral of %s", s.Sessions[l.Owner].Name)
+		text += fmt.Sprintf(" (ephemeral, %s)", s.Sessions[l.Owner].Name)
 	}
 	if n := len(l.Sets); n > 0 {
 		text += fmt.Sprintf("; set %s, last at step %d", times(n), l.Sets[n-1])
@@ -154,16 +155,16 @@ func (s *Story) tellLife(l Life) string {
 	return text + "; " + s.tellEnd(l)
 }
 
-func (s *Story) tellEnd(l Life) string {
+func (s prose) tellEnd(l Life) string {
 	switch {
 	case l.Until < 0:
-		return "it stays"
+		return "never deleted"
 	case l.Expired:
-		return fmt.Sprintf("step %d: gone with its session", l.Until)
+		return fmt.Sprintf("step %d: deleted with its session", l.Until)
 	case l.Remover < 0:
 		return fmt.Sprintf("step %d: deleted", l.Until)
 	}
-	return fmt.Sprintf("step %d: %s", l.Until, s.deedOf("deleted by", l.Remover))
+	return fmt.Sprintf("step %d: %s", l.Until, s.doneBy("deleted by", l.Remover))
 }
 
 func times(n int) string {
@@ -173,8 +174,8 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// deedOf names the operation that did something.
-func (s *Story) deedOf(done string, operation int) string {
+// doneBy names the operation that did something.
+func (s prose) doneBy(done string, operation int) string {
 	if operation < 0 {
 		return done + " nobody"
 	}
@@ -182,24 +183,24 @@ func (s *Story) deedOf(done string, operation int) string {
 	return fmt.Sprintf("%s %s's %s", done, s.user(o.Client, o.User), o.Name)
 }
 
-func (s *Story) textWaits(w *writer) {
-	if len(s.Waits) == 0 {
+func (w *writer) waits() {
+	if len(w.Waits) == 0 {
 		return
 	}
-	w.section("who waits for whom, when all faults are healed")
-	for _, wait := range s.Waits {
-		w.item(s.tellWait(wait))
+	w.section("stuck: who waits for what, with all faults healed")
+	for _, wait := range w.Waits {
+		w.item(w.tellWait(wait))
 	}
 }
 
-func (s *Story) tellWait(wait Wait) string {
+func (s prose) tellWait(wait Wait) string {
 	o := s.Operations[wait.Operation]
-	text := fmt.Sprintf("%s in %s(%s) since step %d", s.user(o.Client, o.User), o.Name, o.Arg, o.Call)
+	text := fmt.Sprintf("%s in %s since step %d", s.user(o.Client, o.User), o.call(), o.Call)
 	if wait.Session >= 0 {
 		text += ", session " + s.Sessions[wait.Session].Name
 	}
 	if len(wait.For) == 0 {
-		return text + ": for nothing; no watch is armed that could wake it"
+		return text + ": no watch is armed that could wake it"
 	}
 	var parts []string
 	for _, a := range wait.For {
@@ -208,56 +209,56 @@ func (s *Story) tellWait(wait Wait) string {
 	return text + ": for " + strings.Join(parts, "; for ")
 }
 
-func (s *Story) tellAwaited(a Awaited) string {
+func (s prose) tellAwaited(a Awaited) string {
 	name := s.short(a.Path)
 	switch {
 	case !a.Exists:
-		return "the creation of " + name + ", which does not exist" + s.lastEnd(a.Path)
+		return name + " to be created" + s.lastEnd(a.Path)
 	case a.Kind == string(fakezk.WatchChild):
-		return "a change of the children of " + name
+		return "the children of " + name + " to change"
 	case a.Owner < 0:
-		return "a change of " + name
+		return name + " to change"
 	}
-	return "the end of " + name + ", which belongs to " + s.tellOwner(s.Sessions[a.Owner])
+	return name + " to be deleted, which belongs to " + s.tellOwner(s.Sessions[a.Owner])
 }
 
 // tellOwner names a session and its client, and says whether it lives.
-func (s *Story) tellOwner(owner Session) string {
+func (s prose) tellOwner(owner Session) string {
 	text := owner.Name + " of " + s.Clients[owner.Client].Name
 	if owner.End >= 0 {
-		return text + fmt.Sprintf(", which ended at step %d", owner.End)
+		return text + fmt.Sprintf(" (ended at step %d)", owner.End)
 	}
-	return text + ", which lives"
+	return text + " (alive)"
 }
 
 // lastEnd says when a deleted znode was deleted last.
-func (s *Story) lastEnd(path string) string {
+func (s prose) lastEnd(path string) string {
 	for _, z := range s.Znodes {
 		if z.Path == path && len(z.Lives) > 0 {
-			return fmt.Sprintf(" since step %d", z.Lives[len(z.Lives)-1].Until)
+			return fmt.Sprintf(" (deleted at step %d)", z.Lives[len(z.Lives)-1].Until)
 		}
 	}
 	return ""
 }
 
-func (s *Story) textPivot(w *writer) {
-	if s.Pivot == nil {
+func (w *writer) pivot() {
+	if w.Pivot == nil {
 		return
 	}
 	w.section("pivotal step")
-	w.item(s.Pivot.Text)
-	if s.Pivot.Why != "" {
-		w.item("why: " + s.Pivot.Why)
+	w.item(w.Pivot.Text)
+	if w.Pivot.Why != "" {
+		w.item("why: " + w.Pivot.Why)
 	}
-	if s.Pivot.Step > 0 {
-		w.item(fmt.Sprintf("from step 0 to %d: %s", s.Curve[len(s.Curve)-1].Step, s.sparkline(w.o.Width-24)))
+	if w.Pivot.Step > 0 {
+		w.item(fmt.Sprintf("from step 0 to %d: %s", w.Curve[len(w.Curve)-1].Step, w.sparkline(w.o.Width-24)))
 	}
 }
 
-// textCode lists the lines of code that sent requests, each with its steps: in the table they would leave no room.
-func (s *Story) textCode(w *writer) {
+// code lists the lines of code that sent requests, each with its steps: in the table they would leave no room.
+func (w *writer) code() {
 	steps := map[string][]string{}
-	for _, e := range s.Events {
+	for _, e := range w.Events {
 		if at := fmt.Sprint(e.Step); e.Code != "" && !slices.Contains(steps[e.Code], at) {
 			steps[e.Code] = append(steps[e.Code], at)
 		}
@@ -290,11 +291,11 @@ func (s *Story) sparkline(width int) string {
 	return string(out)
 }
 
-func (s *Story) textCommands(w *writer) {
-	if len(s.Commands) > 0 {
+func (w *writer) commands() {
+	if len(w.Commands) > 0 {
 		w.blank()
 	}
-	for _, c := range s.Commands {
-		w.out.WriteString(plaintext.String(c.Name+": "+c.Line) + "\n")
+	for _, c := range w.Commands {
+		w.out.WriteString(escape.Text(c.Name+": "+c.Line) + "\n")
 	}
 }

@@ -85,15 +85,15 @@ func TestAbbreviate(t *testing.T) {
 // crowd is a story in which n clients take turns.
 func crowd(n int) *Story {
 	s := newStory("exclusion", "two hold it")
-	s.Title, s.Clock, s.Servers = "lock (ours) breaks exclusion: two hold it", ClockSteps, 1
+	s.Title, s.Clock, s.Servers = "lock (ours): two hold it (exclusion)", clockSteps, 1
 	for i := range n {
 		s.Clients = append(s.Clients, Client{fmt.Sprintf("c%d", i+1), 1})
 		s.Operations = append(s.Operations, Operation{Client: i, Name: "acquire", Outcome: "ok", Call: int64(2 * i),
 			Return: int64(2*i + 1), Cited: i < 2})
-		for j, kind := range []Kind{KindCall, KindExchange, KindReturn} {
+		for j, kind := range []Kind{kindCall, kindExchange, kindReturn} {
 			s.Events = append(s.Events, Event{
 				Step: int64(2*i + j/2), Kind: kind, Client: i, Session: -1, Operation: i, From: -1, Armed: -1,
-				Cited: i < 2 && kind != KindExchange,
+				Cited: i < 2 && kind != kindExchange,
 				What:  "acquire()", Path: "/lock/a-very-long-name-of-a-znode-that-has-no-place-to-be-broken",
 				Result: "ok",
 			})

@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -31,8 +32,8 @@ func (l deafLock) Lost() <-chan struct{}            { return nil }
 
 // A story shows when a recipe that subscribes to connection events receives them.
 func TestToldEvents(t *testing.T) {
-	bubbles.Many(t)
-	w, cfg := workload.Lock(newDeaf), sim.Config{Episodes: 10000, Seed: 7, Faults: sim.Expiry, Until: "belief"}
+	testkit.ManyWorlds(t)
+	w, cfg := workload.Lock(newDeaf), sim.Config{Episodes: 10000, Seed: 7, Faults: world.Expiry, Until: "belief"}
 	result, err := sim.Run(t.Context(), w, cfg)
 	if err != nil || len(result.Violations) != 1 {
 		t.Fatalf("%v, %+v", err, result.Violations)

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // why says in a sentence how a step leads to the violation: what a fault takes with it, which server is behind, or
 // whose decision is outdated. It is empty if none of these is seen.
-func (s *Story) why(step int64) string {
+func (s prose) why(step int64) string {
 	for _, e := range s.Events {
 		if e.Step != step {
 			continue
@@ -25,26 +25,26 @@ func (s *Story) why(step int64) string {
 }
 
 // whyFault says what a fault does beyond its name.
-func (s *Story) whyFault(e Event) string {
-	if e.Kind != KindFault || e.Client < 0 {
+func (s prose) whyFault(e Event) string {
+	if e.Kind != kindFault || e.Client < 0 {
 		return ""
 	}
 	who := s.Clients[e.Client].Name
-	switch sim.Lost(e.Lost) {
-	case sim.LostReply:
-		return fmt.Sprintf("the servers have carried out %s, and %s is not told", s.subject(e), who)
-	case sim.LostRequest:
-		return fmt.Sprintf("%s has not reached the servers, and %s cannot know that", s.subject(e), who)
-	case sim.LostEvent:
-		return fmt.Sprintf("the event for which %s had set a watch never arrives", who)
+	switch world.Lost(e.Lost) {
+	case world.LostReply:
+		return fmt.Sprintf("%s was carried out; its reply to %s was lost", s.subject(e), who)
+	case world.LostRequest:
+		return fmt.Sprintf("%s never reached the servers; %s cannot know that", s.subject(e), who)
+	case world.LostEvent:
+		return fmt.Sprintf("the event of a watch of %s was lost", who)
 	}
 	return s.whyExpiry(e, who)
 }
 
-func (s *Story) subject(e Event) string { return join(e.Subject, s.short(e.Path)) }
+func (s prose) subject(e Event) string { return join(e.Subject, s.short(e.Path)) }
 
 // whyExpiry names what ends with a session.
-func (s *Story) whyExpiry(e Event, who string) string {
+func (s prose) whyExpiry(e Event, who string) string {
 	i := slices.IndexFunc(s.Sessions, func(z Session) bool { return z.End == e.Step && z.Client == e.Client && z.Expired })
 	if i < 0 {
 		return ""
@@ -55,9 +55,9 @@ func (s *Story) whyExpiry(e Event, who string) string {
 			gone = append(gone, z.Name)
 		}
 	}
-	text := fmt.Sprintf("%s has ended at the servers", s.Sessions[i].Name)
+	text := fmt.Sprintf("%s ended at the servers", s.Sessions[i].Name)
 	if len(gone) > 0 {
-		text += ", and with it " + strings.Join(gone, ", ")
+		text += ", together with " + strings.Join(gone, ", ")
 	}
 	if learned := s.Sessions[i].Learned; learned > e.Step {
 		return fmt.Sprintf("%s; %s learns that at step %d", text, who, learned)
@@ -68,7 +68,7 @@ func (s *Story) whyExpiry(e Event, who string) string {
 }
 
 // whyBehind names a znode in question that exists and is missing in the answer to a client: its server is behind.
-func (s *Story) whyBehind(e Event) string {
+func (s prose) whyBehind(e Event) string {
 	if e.Answer == "" || e.Client < 0 || !strings.HasPrefix(e.What, "children") {
 		return ""
 	}
@@ -92,7 +92,7 @@ type gap struct {
 
 // whyOutdated names a decision that a step lets become outdated: of several one that is about the znodes in question, and
 // of these the shortest.
-func (s *Story) whyOutdated(step int64) string {
+func (s prose) whyOutdated(step int64) string {
 	best := gap{}
 	for i, e := range s.Events {
 		if !e.reads() || e.Step > step {
@@ -108,16 +108,16 @@ func (s *Story) whyOutdated(step int64) string {
 	return s.tellGap(best)
 }
 
-// reads tells whether an event is the answer to a read that leaves no watch.
+// reads reports whether an event is the answer to a read that leaves no watch.
 func (e Event) reads() bool {
-	return (e.Kind == KindExchange || e.Kind == KindReply) && slices.Contains([]string{"exists", "get", "children"}, e.What)
+	return (e.Kind == kindExchange || e.Kind == kindReply) && slices.Contains([]string{"exists", "get", "children"}, e.What)
 }
 
 // gap finds the first change of what a read has answered, up to the next request of the same user.
-func (s *Story) gap(read int) (g gap, found bool) {
+func (s prose) gap(read int) (g gap, found bool) {
 	g.read = s.Events[read]
 	for _, e := range s.Events[read+1:] {
-		if e.Client == g.read.Client && e.User == g.read.User && (e.Kind == KindExchange || e.Kind == KindRequest) {
+		if e.Client == g.read.Client && e.User == g.read.User && (e.Kind == kindExchange || e.Kind == kindRequest) {
 			g.next = e
 			break
 		}
@@ -132,7 +132,7 @@ func (s *Story) gap(read int) (g gap, found bool) {
 
 // changes returns the first step in a gap at which a znode changes in a way that the read would have shown, 0 if there
 // is none.
-func (s *Story) changes(z Znode, g gap) int64 {
+func (s prose) changes(z Znode, g gap) int64 {
 	children := g.read.What == "children"
 	if children && path.Dir(z.Path) != g.read.Path || !children && z.Path != g.read.Path {
 		return 0
@@ -161,7 +161,7 @@ func (g gap) until() int64 {
 	return g.next.Step
 }
 
-// before tells whether a gap says more than another.
+// before reports whether a gap says more than another.
 func (g gap) before(other gap) bool {
 	if g.znode.Cited != other.znode.Cited {
 		return g.znode.Cited
@@ -169,12 +169,12 @@ func (g gap) before(other gap) bool {
 	return g.until()-g.read.Step < other.until()-other.read.Step
 }
 
-func (s *Story) tellGap(g gap) string {
+func (s prose) tellGap(g gap) string {
 	who := s.user(g.read.Client, max(g.read.User, 0))
-	text := fmt.Sprintf("%s decides by what it read at step %d (%s), and step %d changes that (%s)", who, g.read.Step,
-		join(g.read.What, s.short(g.read.Path)), g.changed, s.deed(g.changed))
+	text := fmt.Sprintf("%s acts on a stale read: %s at step %d, then %s at step %d", who,
+		join(g.read.What, s.short(g.read.Path)), g.read.Step, s.happened(g.changed), g.changed)
 	if g.next.Kind == "" {
 		return text + "; it sends no other request"
 	}
-	return text + fmt.Sprintf(" before its next request arrives at step %d", g.next.Step)
+	return text + fmt.Sprintf("; its next request arrives at step %d", g.next.Step)
 }

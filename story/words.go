@@ -7,33 +7,45 @@ import (
 	"strings"
 )
 
+// prose says in words what a story has as facts, with the short names of znodes and sessions.
+type prose struct{ *Story }
+
+// user names a user as messages do.
+func (s prose) user(client, user int) string {
+	name := s.Clients[client].Name
+	if user > 0 {
+		name += fmt.Sprintf(" (user %d)", user+1)
+	}
+	return name
+}
+
 // words describes an event briefly, with the short names of znodes and sessions. It does not mark faults.
-func (s *Story) words(e Event) string {
+func (s prose) words(e Event) string {
 	switch e.Kind {
-	case KindBegins:
-		return s.Sessions[e.Session].Name + " begins" + s.place(e)
-	case KindResumes:
-		return s.Sessions[e.Session].Name + " goes on" + s.place(e)
-	case KindLearns:
+	case kindBegins:
+		return s.Sessions[e.Session].Name + " begins" + s.server("at", e)
+	case kindResumes:
+		return s.Sessions[e.Session].Name + " reconnects" + s.server("to", e)
+	case kindLearns:
 		return "learns that " + s.Sessions[e.Session].Name + " has expired"
-	case KindEnds:
+	case kindEnds:
 		return s.Sessions[e.Session].ended()
-	case KindFault:
+	case kindFault:
 		return e.What + ": " + s.fault(e)
-	case KindWatch:
+	case kindWatch:
 		return join("event", s.short(e.Path), e.What)
-	case KindReply:
+	case kindReply:
 		return "reply: " + s.request(e)
-	case KindRequest, KindExchange:
+	case kindRequest, kindExchange:
 		return s.request(e)
-	case KindHealed, KindClosed, KindRefused:
+	case kindHealed, kindClosed, kindRefused:
 		return s.short(e.Result)
 	}
 	return join(s.short(e.What), s.short(e.Result))
 }
 
 // wordsOfUser is words with the user, if its client has several.
-func (s *Story) wordsOfUser(e Event) string {
+func (s prose) wordsOfUser(e Event) string {
 	if e.User >= 0 && e.Client >= 0 && s.Clients[e.Client].Users > 1 {
 		return fmt.Sprintf("u%d %s", e.User+1, s.words(e))
 	}
@@ -41,27 +53,27 @@ func (s *Story) wordsOfUser(e Event) string {
 }
 
 // marked is words with a mark on faults.
-func (s *Story) marked(e Event) string {
-	if e.Kind == KindFault {
+func (s prose) marked(e Event) string {
+	if e.Kind == kindFault {
 		return "! " + s.words(e)
 	}
 	return s.words(e)
 }
 
 // fault describes a fault. What is lost is named with its znode.
-func (s *Story) fault(e Event) string {
+func (s prose) fault(e Event) string {
 	if e.Fate != "" {
 		return join(e.Subject, s.short(e.Path), e.Fate)
 	}
 	return join(s.short(e.Result), s.short(e.Path))
 }
 
-// place names the server, if there are several.
-func (s *Story) place(e Event) string {
+// server names the server, if there are several.
+func (s prose) server(preposition string, e Event) string {
 	if s.Servers < 2 || e.Server < 0 {
 		return ""
 	}
-	return fmt.Sprintf(" at server %d", e.Server)
+	return fmt.Sprintf(" %s server %d", preposition, e.Server)
 }
 
 func (z Session) ended() string {
@@ -72,7 +84,7 @@ func (z Session) ended() string {
 }
 
 // request describes a request and its result. A created znode is named once.
-func (s *Story) request(e Event) string {
+func (s prose) request(e Event) string {
 	if e.Made != "" {
 		return join(e.What, s.short(e.Made))
 	}
@@ -87,9 +99,9 @@ func join(parts ...string) string {
 var wordLike = regexp.MustCompile(`[^\s\[\]();:,"']+`)
 
 // short replaces the names of znodes and sessions in a text by short ones.
-func (s *Story) short(text string) string { return wordLike.ReplaceAllStringFunc(text, s.shortWord) }
+func (s prose) short(text string) string { return wordLike.ReplaceAllStringFunc(text, s.shortWord) }
 
-func (s *Story) shortWord(word string) string {
+func (s prose) shortWord(word string) string {
 	for _, session := range s.Sessions {
 		if session.ID == word {
 			return session.Name

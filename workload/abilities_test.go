@@ -11,8 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
-	"github.com/zktorture/zktorture/internal/thorough"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -29,7 +28,7 @@ func TestRecipesThatCanDoLess(t *testing.T) {
 				t.Run(k.Name+"/"+strings.TrimPrefix(e.Recipe, Ours+"/")+"/"+name, func(t *testing.T) {
 					w := e.New()
 					Without(without...)(&w.terms)
-					isRight(t, w, thorough.Of(25, 20_000))
+					isRight(t, w, testkit.Sized(25, 20_000))
 				})
 			}
 		}
@@ -46,12 +45,12 @@ func lacking(all []string) map[string][]string {
 }
 
 func isRight(t *testing.T, w *Workload, episodes int) {
-	r, err := sim.Run(t.Context(), w, sim.Config{Episodes: bubbles.Share(episodes), Seed: 1, NoShrink: true})
+	r, err := sim.Run(t.Context(), w, sim.Config{Episodes: testkit.Share(episodes), Seed: 1, NoShrink: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%s, %d episodes, %d operations, %d unknown", r.Verdict, r.Episodes, r.Operations, r.Undecided)
-	if r.Verdict != sim.VerdictOK || r.Episodes != bubbles.Share(episodes) {
+	if r.Verdict != sim.VerdictOK || r.Episodes != testkit.Share(episodes) {
 		t.Errorf("%s after %d of %d episodes (%s)", r.Verdict, r.Episodes, episodes, r.Reason)
 	}
 	for _, f := range r.Violations {
@@ -64,9 +63,9 @@ func TestEveryAbilityIsListed(t *testing.T) {
 	src := parsed(t)
 	apart := []string{ // questions about something else
 		"interface{OneObject()}", "interface{ZK() *zk.Conn}", "interface{Unwrap() recipes.Conn}",
-		"interface{agree(terms)}", "interface{reach(to any) bool}", "resolver", "ending", "interface{Close()}",
+		"interface{agree(terms)}", "interface{reach(to any) bool}", "planned", "interface{Close()}",
 		"interface{Close() error}", "interface{GoesBySession() bool}",
-		"interface{AtDeath(func())}",
+		"interface{AtDeath(func())}", "interface{HasMethod(name string) bool}",
 	}
 	listed, used := map[string]bool{}, map[string]bool{}
 	for _, file := range src {
@@ -78,6 +77,10 @@ func TestEveryAbilityIsListed(t *testing.T) {
 			case *ast.TypeSwitchStmt:
 				for _, c := range n.Body.List {
 					asked = append(asked, c.(*ast.CaseClause).List...)
+				}
+			case *ast.IndexListExpr: // a kind's contest
+				if types.ExprString(n.X) == "contest" {
+					used[types.ExprString(n.Indices[1])] = true
 				}
 			case *ast.IndexExpr:
 				switch types.ExprString(n.X) {
@@ -96,6 +99,8 @@ func TestEveryAbilityIsListed(t *testing.T) {
 			return true
 		})
 	}
+	delete(used, "R")      // of any contest
+	delete(used, "holder") // of a role of a kind of the user's own
 	if !maps.Equal(listed, used) {
 		t.Errorf("kinds list the abilities %v, and use %v", listed, used)
 	}
@@ -120,7 +125,7 @@ func parsed(t *testing.T) (files []*ast.File) {
 	return files
 }
 
-// isInterface tells whether a type is an interface, of this package's if it has a name.
+// isInterface reports whether a type is an interface, of this package's if it has a name.
 func isInterface(src []*ast.File, x ast.Expr) bool {
 	if name, is := x.(*ast.Ident); is {
 		for _, file := range src {

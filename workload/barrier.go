@@ -5,17 +5,8 @@ package workload
 // Clients, some with two users on one session, shut and open one barrier again and again and wait at it; they give up,
 // crash and come back. One of them opens it last.
 //
-// Properties, all of them promised under all faults:
-//
-//   - early-wait: the history is linearizable for a gate: no Wait returns without a moment during the call at which the
-//     barrier was open. A Shut or an Open that failed may have happened, at any time from its call on; no other change
-//     happens twice.
-//   - progress: once faults are healed, all that wait at a barrier that is open and stays open get through (else:
-//     lost-wakeup). At one that may be shut they may wait for ever. A barrier stays shut when the client that shut it
-//     dies.
-//   - unusable: as for a lock.
-//   - no leaks: no znode but the barrier, no watch on what will not come, no goroutine.
-//   - unexpected-error: no error without a reason.
+// A Shut or an Open that failed may have happened, at any time from its call on. A barrier stays shut when the client that
+// shut it dies.
 
 import (
 	"context"
@@ -25,6 +16,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // gateKind is the table's line for this kind, see [Kind].
@@ -72,34 +64,36 @@ type barrierEpisode struct {
 	new            maker[BarrierRecipe]
 }
 
-func planBarrier(p *sim.Plan, path string, new maker[BarrierRecipe]) *barrierEpisode {
+func planBarrier(p *world.Plan, path string, new maker[BarrierRecipe]) *barrierEpisode {
 	e := &barrierEpisode{Script: NewScript[string](p, path), new: new}
 	e.Draw(p, p.Ops, oneOf("wait", "shut", "wait", "open", "shut", "wait"))
+	e.Whole = true
 	e.turns[0] = append(e.turns[0], "open")
-	e.fresh = &freshness{drawn: p.Afresh()}
+	e.fresh = &finalOps{drawn: p.Afresh()}
 	return e
 }
 
 func (e *barrierEpisode) Parents() []string { return []string{parentOf(e.Path)} }
 
 // MayWaitForever: a wait may last for ever at a barrier that may be shut.
-func (e *barrierEpisode) MayWaitForever(all, waiting []*sim.Op) []*sim.Op {
+func (e *barrierEpisode) MayWaitForever(all, waiting []*world.Op) []*world.Op {
 	if surelyOpen(all) {
 		return nil
 	}
 	return still(waiting, "wait")
 }
 
-// surelyOpen tells whether the barrier is open now: it was not shut, or it was opened after all that may have shut it.
-func surelyOpen(all []*sim.Op) bool {
+// surelyOpen reports whether the barrier is open now: it was not shut, or it was opened after all
+// that may have shut it.
+func surelyOpen(all []*world.Op) bool {
 	var opened int64
 	for _, op := range all {
-		if op.Name == "open" && op.Outcome == sim.OK {
+		if op.Name == "open" && op.Outcome == world.OK {
 			opened = max(opened, op.Call)
 		}
 	}
-	return !slices.ContainsFunc(all, func(op *sim.Op) bool {
-		return op.Name == "shut" && op.Outcome != sim.Fail && (op.Outcome != sim.OK || op.Return >= opened)
+	return !slices.ContainsFunc(all, func(op *world.Op) bool {
+		return op.Name == "shut" && op.Outcome != world.Fail && (op.Outcome != world.OK || op.Return >= opened)
 	})
 }
 
@@ -109,23 +103,23 @@ func (e *barrierEpisode) Run(u User) {
 	for name := range e.Turns(u) {
 		operateBarrier(u, gate, name)
 	}
-	e.afresh(u, func() *sim.Op { return operateBarrier(u, gate, "open") }, func() {
+	e.finalOp(u, func() *world.Op { return operateBarrier(u, gate, "open") }, func() {
 		e.Over(gate)
 		gate = e.new(u.Conn(), e.Path)
 	})
 	e.Over(gate)
 }
 
-func operateBarrier(u User, gate BarrierRecipe, name string) *sim.Op {
+func operateBarrier(u User, gate BarrierRecipe, name string) *world.Op {
 	do := map[string]func(context.Context) error{"shut": gate.Shut, "open": gate.Open, "wait": gate.Wait}[name]
 	ctx, op := u.Begin(name, "", true)
 	err := do(ctx)
-	outcome := sim.OK
+	outcome := world.OK
 	switch {
 	case err != nil && name == "wait":
-		outcome = sim.Fail
+		outcome = world.Fail
 	case err != nil:
-		outcome = sim.Unknown
+		outcome = world.Unknown
 	}
 	u.End(op, outcome, "", err)
 	return op
@@ -137,7 +131,7 @@ func (e *barrierEpisode) Judge(v *View) Judgement {
 	j.History = h
 	j.Check(v, linearizability.Barrier(), h)
 	j.Add(gateStuck(v)...)
-	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return v.Faulty() && isUnknown(op) })...)
+	j.Add(v.UnexpectedErrors(func(op *world.Op) bool { return v.Faulty() && isUnknown(op) })...)
 	if len(j.Violations) == 0 {
 		j.Add(v.Leaks()...)
 	}
@@ -155,5 +149,5 @@ func gateStuck(v *View) []sim.Violation {
 }
 
 func (e *barrierEpisode) History(v *View) linearizability.History {
-	return v.History(func(op *sim.Op, add func(linearizability.Operation)) { add(OperationOf(op)) })
+	return v.History(func(op *world.Op, add func(linearizability.Operation)) { add(operationOf(op)) })
 }

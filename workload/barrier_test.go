@@ -9,6 +9,7 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -26,7 +27,7 @@ const existingPath = "/t/barrier"
 
 func (b existing) Shut(ctx context.Context) error {
 	return b.change(ctx, zk.ErrNodeExists, func() error {
-		_, err := b.conn.Create(existingPath, nil, 0, world)
+		_, err := b.conn.Create(existingPath, nil, 0, openACL)
 		return err
 	})
 }
@@ -79,24 +80,24 @@ func gate(b existing) *workload.Workload {
 	})
 }
 
-func TestExistingIsCleanWithoutFaults(t *testing.T) { wantClean(t, gate(existing{}), sim.NoFaults) }
+func TestExistingIsCleanWithoutFaults(t *testing.T) { wantClean(t, gate(existing{}), world.NoFaults) }
 
 // It takes a wait that got through in between to prove that one call opened the gate twice.
 func TestRepeatedChangesOpenTwice(t *testing.T) {
 	r := campaign(t, gate(existing{again: true}),
-		sim.Config{Episodes: 8000, Until: "early-wait", Seed: 1, Faults: sim.Loss, Ops: 8, NoShrink: true})
+		sim.Config{Episodes: 8000, Until: "early-wait", Seed: 1, Faults: world.Loss, Ops: 8, NoShrink: true})
 	if messageOf(r, "early-wait") == "" {
 		t.Errorf("%s (%s)", r.Verdict, r.Reason)
 	}
 }
 
 func TestStaleReadsLetThrough(t *testing.T) {
-	wantBroken(t, gate(existing{quick: true}), sim.Lag, "early-wait", "a wait ended although the gate was shut: c")
+	wantBroken(t, gate(existing{quick: true}), world.Lag, "early-wait", "a wait ended although the gate was shut: c")
 }
 
 // A session event is no opening (bug ZL3).
 func TestAnyEventLetsThrough(t *testing.T) {
-	wantBroken(t, gate(existing{once: true}), sim.Expiry, "early-wait", "a wait ended although the gate was shut: c")
+	wantBroken(t, gate(existing{once: true}), world.Expiry, "early-wait", "a wait ended although the gate was shut: c")
 }
 
 // watchless does not watch.
@@ -112,5 +113,5 @@ func (d watchless) Wait(ctx context.Context) error {
 
 func TestWaitingWithoutWatch(t *testing.T) {
 	w := workload.Barrier(func(c recipes.Conn, _ string) workload.BarrierRecipe { return watchless{existing{conn: c}} })
-	wantBroken(t, w, sim.NoFaults, "lost-wakeup", "although the barrier is open")
+	wantBroken(t, w, world.NoFaults, "lost-wakeup", "although the barrier is open")
 }

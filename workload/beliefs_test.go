@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // informed is a user who has been told of a number of expiries, the last of them in an earlier step or not.
@@ -59,11 +60,10 @@ func TestBeliefs(t *testing.T) {
 		{"a recipe that cannot tell, not told", struct{ Locker }{}, 0, informed{}, true, false},
 		{"a recipe that cannot tell, told", struct{ Locker }{}, 0, informed{times: 1, earlier: true}, false, false},
 	} {
-		var found []sim.Violation
-		h := &hold{op: &sim.Op{Name: "acquire", Return: 1, ExpiriesSeen: test.granted}}
-		if goesOn := believes(test.told, able[believer](&terms{}, test.recipe), h, &found); goesOn != test.goesOn ||
-			(len(found) > 0) != test.accused {
-			t.Errorf("%s: goes on: %v, accused of %v", test.name, goesOn, found)
+		h := &Held{user: test.told, by: able[believer](&terms{}, test.recipe),
+			op: &world.Op{Name: "acquire", Return: 1, ExpiriesSeen: test.granted}}
+		if goesOn := h.Believes(); goesOn != test.goesOn || (len(h.found) > 0) != test.accused {
+			t.Errorf("%s: goes on: %v, accused of %v", test.name, goesOn, h.found)
 		}
 	}
 }
@@ -71,30 +71,29 @@ func TestBeliefs(t *testing.T) {
 // Two holders are no violation if one has not been told of its expiry. They hide neither a belief against better
 // knowledge nor two holders with live sessions.
 func TestZombiesHideNothing(t *testing.T) {
-	zombie := func(s *scene) {
-		s.grant(1, 1, 2, 1)
+	zombie := func(s *scene, beliefs []finding) {
+		s.grant(1, 1, 2, 1).Data.(*Held).found = beliefs
 		s.ends = map[int64]int64{0xa1: 5}
 		s.grant(2, 1, 7, 2)
 	}
-	belief := sim.Violation{Property: "belief"}
+	belief := finding{Violation: sim.Violation{Property: "belief"}}
 	for _, test := range []struct {
 		name    string
 		alive   bool // a third gets the lock beside the second
-		beliefs []sim.Violation
+		beliefs []finding
 		want    []string
 	}{
 		{"a zombie", false, nil, nil},
-		{"and a belief", false, []sim.Violation{belief}, []string{"belief"}},
+		{"and a belief", false, []finding{belief}, []string{"belief"}},
 		{"and two alive", true, nil, []string{"exclusion"}},
-		{"and both", true, []sim.Violation{belief}, []string{"belief", "exclusion"}},
+		{"and both", true, []finding{belief}, []string{"belief", "exclusion"}},
 	} {
 		s := &scene{}
-		zombie(s)
+		zombie(s, test.beliefs)
 		if test.alive {
 			s.grant(3, 1, 9, 3)
 		}
-		got, text := summary((&lockEpisode{Script: Script[lockTurn]{Path: "/t/x"},
-			zombies: test.beliefs}).Judge(s.view()))
+		got, text := s.broken()
 		slices.Sort(got)
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v\n%s", test.name, got, test.want, text)

@@ -8,9 +8,10 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/thorough"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -60,7 +61,7 @@ type reckless struct {
 }
 
 func (l *reckless) Lock(context.Context) (err error) {
-	l.own, err = l.conn.Create(l.path+"-", nil, zk.FlagEphemeralSequential, world)
+	l.own, err = l.conn.Create(l.path+"-", nil, zk.FlagEphemeralSequential, openACL)
 	return err
 }
 
@@ -78,12 +79,12 @@ type abandoning struct {
 
 func (l *abandoning) Lock(ctx context.Context) error {
 	for ctx.Err() == nil {
-		_, err := l.conn.Create(l.path+"/holder", []byte(l.id), zk.FlagEphemeral, world)
+		_, err := l.conn.Create(l.path+"/holder", []byte(l.id), zk.FlagEphemeral, openACL)
 		switch {
 		case err == nil:
 			return nil
 		case err == zk.ErrNoNode:
-			l.conn.Create(l.path, nil, 0, world)
+			l.conn.Create(l.path, nil, 0, openACL)
 		case err != zk.ErrNodeExists:
 			l.redial()
 		default:
@@ -129,24 +130,24 @@ func TestSessionsOfSeveralConnections(t *testing.T) {
 	ours := func(c *zk.Conn, path string) workload.Locker { return newSilent(c, path) }
 	open := func(c *zk.Conn, path string) workload.Locker { return &reckless{conn: c, path: path} }
 	for _, closes := range []bool{false, true} {
-		ends(t, besides(closes, ours), sim.Expiry|sim.Loss|sim.Pause)
-		wantBroken(t, besides(closes, open), sim.NoFaults, "exclusion", "under session")
+		ends(t, besides(closes, ours), world.Expiry|world.Loss|world.Pause)
+		wantBroken(t, besides(closes, open), world.NoFaults, "exclusion", "under session")
 	}
 }
 
 // Of a client that gives its connection up it is seen which session it goes by.
 func TestConnectionsThatAreThrownAway(t *testing.T) {
-	ends(t, abandons(false), sim.Expiry|sim.Loss)
-	wantBroken(t, abandons(true), sim.Expiry|sim.Loss, "exclusion", "under session")
+	ends(t, abandons(false), world.Expiry|world.Loss)
+	wantBroken(t, abandons(true), world.Expiry|world.Loss, "exclusion", "under session")
 }
 
-func ends(t *testing.T, w sim.Workload, faults sim.Faults) {
+func ends(t *testing.T, w sim.Workload, faults world.Faults) {
 	t.Helper()
-	r := campaign(t, w, sim.Config{Episodes: thorough.Of(150, 5000), Seed: 1, Faults: faults, NoShrink: true})
+	r := campaign(t, w, sim.Config{Episodes: testkit.Sized(150, 5000), Seed: 1, Faults: faults, NoShrink: true})
 	if r.Verdict != sim.VerdictOK {
 		t.Errorf("%s: %s", r.Verdict, r.Reason)
 	}
 	for _, f := range r.Violations {
-		t.Error(sim.Story(w, f.Violation, f.Trace))
+		t.Error(f.Story(w))
 	}
 }

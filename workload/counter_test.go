@@ -10,6 +10,7 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -55,8 +56,8 @@ func (h headlong) Get(ctx context.Context) (int64, error) {
 func (h headlong) read() (number int64, version int32, err error) {
 	data, stat, err := h.conn.Get(headlongPath)
 	if errors.Is(err, zk.ErrNoNode) {
-		h.conn.Create("/t/counter", nil, 0, world)
-		h.conn.Create(headlongPath, []byte("0"), 0, world)
+		h.conn.Create("/t/counter", nil, 0, openACL)
+		h.conn.Create(headlongPath, []byte("0"), 0, openACL)
 	}
 	if err != nil {
 		return 0, 0, err
@@ -68,13 +69,13 @@ func (h headlong) read() (number int64, version int32, err error) {
 // A counter that adds again after a lost reply counts twice (bugs C1 and C2).
 func TestLostReplyCountsTwice(t *testing.T) {
 	w := workload.Counter(func(c recipes.Conn, _ string) workload.Adder { return headlong{conn: c} })
-	wantClean(t, w, sim.NoFaults)
-	wantBroken(t, w, sim.Loss, "counted-twice", "an addition took effect more than once: c")
+	wantClean(t, w, world.NoFaults)
+	wantBroken(t, w, world.Loss, "counted-twice", "an addition took effect more than once: c")
 }
 
 func TestUnconditionalWriteLosesUpdates(t *testing.T) {
 	w := workload.Counter(func(c recipes.Conn, _ string) workload.Adder { return headlong{conn: c, unguarded: true} })
-	wantBroken(t, w, sim.NoFaults, "lost-update", "an addition did not last: c")
+	wantBroken(t, w, world.NoFaults, "lost-update", "an addition did not last: c")
 }
 
 // quick answers from whichever server it is connected to (bug C9).
@@ -98,8 +99,8 @@ func TestStaleGet(t *testing.T) {
 	w := workload.Counter(func(c recipes.Conn, _ string) workload.Adder {
 		return quick{newCounter(c), headlong{conn: c}}
 	})
-	wantClean(t, w, sim.Pause|sim.Time)
-	wantBroken(t, w, sim.Lag, "stale-get", "did not have then: c")
+	wantClean(t, w, world.Pause|world.Time)
+	wantBroken(t, w, world.Lag, "stale-get", "did not have then: c")
 }
 
 // concealing says of an addition that may have happened that it has failed.
@@ -115,7 +116,7 @@ func (c concealing) Add(ctx context.Context, delta int64) (int64, error) {
 
 func TestUndeclaredAddition(t *testing.T) {
 	w := workload.Counter(func(c recipes.Conn, _ string) workload.Adder { return concealing{newCounter(c)} })
-	wantBroken(t, w, sim.Cancel, "undeclared", `and then failed with "out of luck"`)
+	wantBroken(t, w, world.Cancel, "undeclared", `and then failed with "out of luck"`)
 }
 
 // wantOursClean wants 5,000 clean episodes (with -short 1,000) of the project's own recipe under all faults, all of

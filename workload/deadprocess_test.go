@@ -8,6 +8,7 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -70,7 +71,7 @@ type visible struct {
 
 func (v *visible) Lock(ctx context.Context) (err error) {
 	if err = v.lock.Lock(ctx); err == nil {
-		v.note, err = v.conn.Create(v.dir+"/hold-", nil, zk.FlagSequence, world)
+		v.note, err = v.conn.Create(v.dir+"/hold-", nil, zk.FlagSequence, openACL)
 	}
 	return err
 }
@@ -86,7 +87,7 @@ func (v *visible) Unlock(ctx context.Context) error {
 func TestZnodesOfADeadProcess(t *testing.T) {
 	accusesNot(t, workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 		return &visible{lock: recipes.NewLock(c, path), conn: c, dir: path + "-holds"}
-	}, workload.Beside("-holds")), sim.Crash)
+	}, workload.Beside("-holds")), world.Crash)
 }
 
 // Goroutines of a process that has died are no leak, whatever they wait for, and they do not stay.
@@ -95,7 +96,7 @@ func TestGoroutinesOfADeadProcess(t *testing.T) {
 		"actor":  workload.Lock(newActor, workload.Closing()),
 		"future": workload.Lock(func(c recipes.Conn, path string) workload.Locker { return future{recipes.NewLock(c, path), c, path} }),
 	} {
-		r := campaign(t, w, sim.Config{Episodes: 400, Seed: 1, Faults: sim.Crash | sim.Loss, NoFaultsAtAll: true})
+		r := campaign(t, w, sim.Config{Episodes: 400, Seed: 1, Faults: world.Crash | world.Loss, NoFaultsAtAll: true})
 		if r.Verdict != sim.VerdictOK || r.Left > 0 {
 			t.Errorf("%s: %s (%s), %d episodes left goroutines behind: %v", name, r.Verdict, r.Reason, r.Left, r.Violations)
 		}

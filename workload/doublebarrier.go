@@ -5,32 +5,24 @@ package workload
 // Clients, some with two users on one session, enter one barrier together, work, and leave it together, round after
 // round. There may be more of them than a round takes, or fewer; they wait, give up, crash and come back.
 //
-// Properties:
+// A member is there from its call of Enter to its call of Leave or the end of its session. One that has given up is there
+// until its znodes are gone, if they ever go: a recipe may need time to remove them. One user is one member, however often
+// it tries. A member is inside from the return of Enter to the call of Leave or its death.
 //
-//   - early-enter: no Enter returns before a moment during the call at which as many members as the barrier has parties
-//     were there at once. A member is there from its call of Enter to its call of Leave or the end of its session. One
-//     that has given up is there until its znodes are gone, if they ever go: a recipe may need time to remove them. One
-//     user is one member, however often it tries. So a round cannot begin with members of another.
-//   - early-leave: no Leave returns before a moment during the call at which no member was inside. A member is inside
-//     from the return of Enter to the call of Leave or its death.
-//   - progress: once faults are healed a round begins when enough members wait, and ends when all have left
-//     (lost-wakeup: nothing will wake those that wait; orphan: a znode of a member that has gone is in the way).
-//     Fewer than that may wait for ever.
-//   - no leaks, unexpected-error: as for a lock.
-//
-// All of it is promised under all faults. Under expiry, pause and crash a member is dead from the moment at which the
-// servers end its session: others may leave and begin another round while it still believes to be inside, which no
-// barrier over ZooKeeper can prevent. A process that dies is there until then, even if it has started again meanwhile.
+// Under expiry, pause and crash a member is dead from the moment at which the servers end its session: others may leave and
+// begin another round while it still believes to be inside, which no barrier over ZooKeeper can prevent. A process that dies
+// is there until then, even if it has started again meanwhile.
 
 import (
 	"context"
 	"fmt"
 	"slices"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // doubleBarrierKind is the table's line for this kind, see [Kind].
@@ -77,7 +69,7 @@ type Rendezvous interface {
 // of a session; all that it returns must be members of the same barrier.
 func DoubleBarrier(parties int, new func(c recipes.Conn, path string) Rendezvous, opts ...Option) *Workload {
 	rounds := agree(opts).rounds
-	plan := func(p *sim.Plan, path string, new maker[Rendezvous]) Episode { return rounds(p, path, parties, new) }
+	plan := func(p *world.Plan, path string, new maker[Rendezvous]) Episode { return rounds(p, path, parties, new) }
 	return workloadOf("doublebarrier", linearizability.DoubleBarrier(parties), new, plan, opts)
 }
 
@@ -95,26 +87,26 @@ type roundTurn struct {
 }
 
 // planRoundsFor plans for a layout.
-func planRoundsFor(p *sim.Plan, path string, parties int, layout []int, new maker[Rendezvous]) *roundsEpisode {
-	e := &roundsEpisode{Script: Script[roundTurn]{Path: path, layout: layout}, parties: parties, new: new}
+func planRoundsFor(p *world.Plan, path string, parties int, layout []int, new maker[Rendezvous]) *roundsEpisode {
+	e := &roundsEpisode{Script: Script[roundTurn]{Path: path, Whole: true, layout: layout}, parties: parties, new: new}
 	e.Missing = p.Choose(4, "the parent is missing") == 3
 	e.Draw(p, p.Ops, drawRoundTurn)
 	return e
 }
 
-func drawRoundTurn(p *sim.Plan, label string) roundTurn {
+func drawRoundTurn(p *world.Plan, label string) roundTurn {
 	t := roundTurn{work: [...]int{1, 0, 2}[p.Choose(3, label)]}
-	t.cancelLeave = p.Faults.Has(sim.Cancel) && p.Choose(4, label) == 3
+	t.cancelLeave = p.Faults.Has(world.Cancel) && p.Choose(4, label) == 3
 	return t
 }
 
 // drawParties draws a layout in which there are usually enough users for a round.
-func drawParties(p *sim.Plan, parties int) []int {
+func drawParties(p *world.Plan, parties int) []int {
 	users := drawUsers(p)
 	if p.Choose(8, "too few") == 7 {
 		return users
 	}
-	for n := Slot(users, len(users), 0); n < parties && n < p.Clients*usersMax; n++ {
+	for n := slot(users, len(users), 0); n < parties && n < p.Clients*usersMax; n++ {
 		if len(users) < p.Clients {
 			users = append(users, 1)
 			continue
@@ -128,8 +120,8 @@ func drawParties(p *sim.Plan, parties int) []int {
 const usersMax = 4
 
 // MayWaitForever: members may wait for ever to enter if there are too few of them, but never to leave.
-func (e *roundsEpisode) MayWaitForever(_, waiting []*sim.Op) []*sim.Op {
-	leaves := slices.ContainsFunc(waiting, func(op *sim.Op) bool { return op.Name != "enter" })
+func (e *roundsEpisode) MayWaitForever(_, waiting []*world.Op) []*world.Op {
+	leaves := slices.ContainsFunc(waiting, func(op *world.Op) bool { return op.Name != "enter" })
 	if leaves || len(waiting) >= e.parties {
 		return nil
 	}
@@ -149,14 +141,14 @@ func takePart(u User, barrier Rendezvous, turn roundTurn) {
 	ctx, op := u.Begin("enter", "", true)
 	err := barrier.Enter(ctx)
 	if err != nil {
-		u.End(op, sim.Unknown, "", err)
+		u.End(op, world.Unknown, "", err)
 		return
 	}
-	u.End(op, sim.OK, "", nil)
+	u.End(op, world.OK, "", nil)
 	for range turn.work {
 		u.Do("work", func() string { return "inside" })
 	}
-	giveBackOf(u, "leave", "", nil, barrier.Leave, turn.cancelLeave)
+	giveBack(u, "leave", "", nil, barrier.Leave, turn.cancelLeave)
 }
 
 func (e *roundsEpisode) Judge(v *View) Judgement {
@@ -177,7 +169,7 @@ func (e *roundsEpisode) Judge(v *View) Judgement {
 
 // attendance is one Enter and what followed from it, as stamps.
 type attendance struct {
-	enter, leave *sim.Op // leave is nil if there was none
+	enter, leave *world.Op // leave is nil if there was none
 	there        [2]int64
 	inside       [2]int64 // of an Enter that failed: nothing
 	died         string   // why it was over without a Leave
@@ -190,7 +182,7 @@ func (e *roundsEpisode) members(v *View) (all []attendance) {
 			continue
 		}
 		m := attendance{enter: op}
-		if op.Outcome == sim.OK {
+		if op.Outcome == world.OK {
 			m.leave = nextOf(v.Ops[i+1:], op)
 			v.succeeded(&m)
 		} else {
@@ -202,7 +194,7 @@ func (e *roundsEpisode) members(v *View) (all []attendance) {
 }
 
 // nextOf returns the next operation of the same user, nil if there is none.
-func nextOf(later []*sim.Op, op *sim.Op) *sim.Op {
+func nextOf(later []*world.Op, op *world.Op) *world.Op {
 	for _, next := range later {
 		if clientID(next) == clientID(op) {
 			return next
@@ -232,7 +224,7 @@ func (v *View) succeeded(m *attendance) {
 
 // gaveUp returns until when a member was there whose Enter did not succeed: as long as a znode that it has made
 // exists, if that is removed at all; at least until Enter returned or the process died.
-func (v *View) gaveUp(op *sim.Op) int64 {
+func (v *View) gaveUp(op *world.Op) int64 {
 	changes, known := v.Changes()
 	if !known {
 		return never
@@ -248,10 +240,10 @@ func (v *View) gaveUp(op *sim.Op) int64 {
 	made := map[string]bool{}
 	for _, c := range changes {
 		switch {
-		case c.Op == fakezk.OpCreate && c.By == op.Number && c.Owner != 0:
+		case c.Op == wire.OpCreate && c.By == op.Number && c.Owner != 0:
 			made[c.Path] = true
-		case c.Op == fakezk.OpDelete && made[c.Path]:
-			end = max(end, sim.StampOf(c.Step))
+		case c.Op == wire.OpDelete && made[c.Path]:
+			end = max(end, world.StampOf(c.Step))
 		}
 	}
 	return end
@@ -260,12 +252,12 @@ func (v *View) gaveUp(op *sim.Op) int64 {
 // earlyEnter finds an Enter that returned although there were never enough members.
 func (e *roundsEpisode) earlyEnter(v *View, members []attendance) []sim.Violation {
 	for _, m := range members {
-		if m.enter.Outcome != sim.OK {
+		if m.enter.Outcome != world.OK {
 			continue
 		}
 		if most := mostAtOnce(members, m.enter.Call, m.enter.Return); most < e.parties {
-			return broken("early-enter", []*sim.Op{m.enter},
-				"%s's enter at %s succeeded although no more than %d of %d members were there at any moment of it%s",
+			return broken("early-enter", []*world.Op{m.enter},
+				"%s's enter at %s succeeded although at most %d of %d members were present at any time during it%s",
 				Who(m.enter), v.When(m.enter), most, e.parties, e.others(v, members, m.enter))
 		}
 	}
@@ -293,7 +285,7 @@ func thereAt(members []attendance, t int64) int {
 }
 
 // others says when others than op's user were there, as far as that was near op.
-func (e *roundsEpisode) others(v *View, members []attendance, op *sim.Op) (text string) {
+func (e *roundsEpisode) others(v *View, members []attendance, op *world.Op) (text string) {
 	for _, m := range members {
 		if m.enter == op || m.there[0] > op.Return || m.there[1] < op.Call && m.there[1] < op.Call-1 {
 			continue
@@ -309,12 +301,12 @@ func (e *roundsEpisode) others(v *View, members []attendance, op *sim.Op) (text 
 // earlyLeave finds a Leave that returned although there was always a member inside.
 func (e *roundsEpisode) earlyLeave(v *View, members []attendance) []sim.Violation {
 	for _, m := range members {
-		if m.leave == nil || m.leave.Name != "leave" || m.leave.Outcome != sim.OK {
+		if m.leave == nil || m.leave.Name != "leave" || m.leave.Outcome != world.OK {
 			continue
 		}
 		if in := alwaysInside(members, m.leave.Call, m.leave.Return); len(in) > 0 {
-			return broken("early-leave", []*sim.Op{in[0].enter, m.leave},
-				"%s's leave at %s succeeded although there was no moment of it at which nobody was inside: "+
+			return broken("early-leave", []*world.Op{in[0].enter, m.leave},
+				"%s's leave at %s succeeded although somebody was inside throughout: "+
 					"%s, which entered at %s, was inside %s",
 				Who(m.leave), v.When(m.leave), Who(in[0].enter), v.Moment(in[0].enter.Return), v.insideUntil(in[0]))
 		}
@@ -368,14 +360,14 @@ func (e *roundsEpisode) stuck(v *View) []sim.Violation {
 		return []sim.Violation{sim.Violation{Property: "progress", Ops: v.Waiting}.Saying(
 			"%v; %d of %d members wait", v.Explain(op), len(v.Waiting), e.parties)}
 	case maker != nil:
-		return []sim.Violation{sim.Violation{Property: "orphan", Ops: []*sim.Op{op, maker}}.Saying(
-			"%v; %s, made by %s, which is over, is still there", v.Explain(op), sim.Path(path), v.call(maker))}
+		return []sim.Violation{sim.Violation{Property: "orphan", Ops: []*world.Op{op, maker}}.Saying(
+			"%v; %s, made by %s, which is over, is still there", v.Explain(op), world.Path(path), v.call(maker))}
 	}
 	return []sim.Violation{sim.Violation{Property: "lost-wakeup", Ops: v.Waiting}.Saying(
 		"%v, although %s", v.Explain(op), e.nothingMissing(v, op))}
 }
 
-func (e *roundsEpisode) nothingMissing(v *View, op *sim.Op) string {
+func (e *roundsEpisode) nothingMissing(v *View, op *world.Op) string {
 	if op.Name == "leave" {
 		return "nobody works inside any more"
 	}
@@ -384,9 +376,9 @@ func (e *roundsEpisode) nothingMissing(v *View, op *sim.Op) string {
 
 // abandoned returns an ephemeral znode of an operation that is over, and that operation. (An Enter
 // that succeeded is over when its Leave is.)
-func (v *View) abandoned() (path string, maker *sim.Op, known bool) {
-	return v.Abandoned(v.Ops, v.Left.Path, func(by *sim.Op) bool {
-		return slices.ContainsFunc(v.Waiting, func(w *sim.Op) bool {
+func (v *View) abandoned() (path string, maker *world.Op, known bool) {
+	return v.Abandoned(v.Ops, v.Left.Path, func(by *world.Op) bool {
+		return slices.ContainsFunc(v.Waiting, func(w *world.Op) bool {
 			return w.Name == "leave" && clientID(w) == clientID(by)
 		})
 	})
@@ -394,7 +386,7 @@ func (v *View) abandoned() (path string, maker *sim.Op, known bool) {
 
 // History is the episode for the model of a barrier. Deaths are in it as leaves of unknown outcome.
 func (e *roundsEpisode) History(v *View) linearizability.History {
-	h := v.converted(func(op *sim.Op, add func(linearizability.Operation)) { add(OperationOf(op)) })
+	h := v.converted(func(op *world.Op, add func(linearizability.Operation)) { add(operationOf(op)) })
 	for _, m := range e.members(v) {
 		if m.died == "" {
 			continue
@@ -405,4 +397,116 @@ func (e *roundsEpisode) History(v *View) linearizability.History {
 		})
 	}
 	return byReturn(h)
+}
+
+// Variants of the double barrier workload.
+
+// roundsPlan plans an episode of a double barrier, for whose members new is.
+type roundsPlan func(p *world.Plan, path string, parties int, new maker[Rendezvous]) Episode
+
+// planFull has as many users as a round takes.
+func planFull(p *world.Plan, path string, parties int, new maker[Rendezvous]) Episode {
+	return planRoundsFor(p, path, parties, fullLayout(p, parties), new)
+}
+
+// planSparse has any number of users.
+func planSparse(p *world.Plan, path string, parties int, new maker[Rendezvous]) Episode {
+	return planRoundsFor(p, path, parties, drawUsers(p), new)
+}
+
+// planRounds is the workload as it is.
+func planRounds(p *world.Plan, path string, parties int, new maker[Rendezvous]) Episode {
+	return planRoundsFor(p, path, parties, drawParties(p, parties), new)
+}
+
+func fullLayout(p *world.Plan, parties int) []int {
+	layout := make([]int, 1+p.Choose(min(p.Clients, parties), world.LabelClients))
+	for i := range parties {
+		layout[i%len(layout)]++
+	}
+	return layout
+}
+
+func planApart(p *world.Plan, path string, parties int, new maker[Rendezvous]) Episode {
+	var e apartEpisode
+	for i := range e {
+		layout := slices.Repeat([]int{1}, parties)
+		e[i] = planRoundsFor(p, path+[...]string{"", "-other"}[i], parties, layout, new)
+	}
+	return e
+}
+
+type apartEpisode [2]*roundsEpisode
+
+// agree puts both on the terms of the workload.
+func (e apartEpisode) agree(t terms) {
+	e[0].agree(t)
+	e[1].agree(t)
+}
+
+func (e apartEpisode) Users() []int {
+	users := slices.Clone(e[0].layout)
+	for i := range users {
+		users[i] += e[1].layout[i]
+	}
+	return users
+}
+
+func (e apartEpisode) Parents() []string { return slices.Concat(e[0].Parents(), e[1].Parents()) }
+
+func (e apartEpisode) Run(u User) { e[u.Index()].Run(loneUser{u}) }
+
+// loneUser is the only one of its process at its barrier.
+type loneUser struct{ User }
+
+func (loneUser) Index() int { return 0 }
+
+// MayWaitForever: as long as a member waits in vain at one of the barriers, nothing is done to the others.
+func (e apartEpisode) MayWaitForever(all, waiting []*world.Op) (inOrder []*world.Op) {
+	for i, rounds := range e {
+		there := usersOps(waiting, i)
+		fine := rounds.MayWaitForever(usersOps(all, i), there)
+		if len(there) > 0 && len(fine) == 0 {
+			return nil
+		}
+		inOrder = append(inOrder, fine...)
+	}
+	return inOrder
+}
+
+func usersOps(ops []*world.Op, index int) []*world.Op {
+	return where(ops, func(op *world.Op) bool { return op.User == index })
+}
+
+// at is what there is to see of one of the barriers.
+func (e apartEpisode) at(v *View, i int) *View {
+	w := *v
+	w.Ops, w.Waiting, w.Left.Path = usersOps(v.Ops, i), usersOps(v.Waiting, i), e[i].Path
+	return &w
+}
+
+func (e apartEpisode) History(v *View) linearizability.History {
+	return slices.Concat(e[0].History(e.at(v, 0)), e[1].History(e.at(v, 1)))
+}
+
+func (e apartEpisode) Judge(v *View) (j Judgement) {
+	var each [2]Judgement
+	for i, rounds := range e {
+		each[i] = rounds.Judge(e.at(v, i))
+		j.Add(each[i].Violations...)
+	}
+	j.History = e.History(v)
+	j.Later = func() world.Judgement {
+		var both Judgement
+		for i := range each {
+			each[i].Violations = nil // those are known
+			each[i].Resolve()
+			both.Add(each[i].Violations...)
+			if both.Unknown == "" {
+				both.Unknown, both.Disputed = each[i].Unknown, each[i].Disputed
+			}
+		}
+		return both.Judgement
+	}
+	return j
 }

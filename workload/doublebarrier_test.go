@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo"
 )
@@ -16,24 +16,24 @@ func TestOurDoubleBarrierForThree(t *testing.T) {
 	w := workload.DoubleBarrier(3, func(c recipes.Conn, _ string) workload.Rendezvous {
 		return recipes.NewDoubleBarrier(c, "/t/doublebarrier", 3)
 	})
-	wantClean(t, w, sim.AllFaults)
+	wantClean(t, w, world.AllFaults)
 }
 
 // Published barriers, each with one of its bugs.
 func TestBrokenDoubleBarriers(t *testing.T) {
 	for _, c := range []struct {
 		id             string
-		faults         sim.Faults
+		faults         world.Faults
 		property, part string
 	}{
-		{"P1", sim.NoFaults, "lost-wakeup", "although"},
-		{"B17", sim.NoFaults, "early-enter", "no more than 1 of 2 members were there"},
-		{"SP1", sim.NoFaults, "early-leave", "inside"},
-		{"SP8", sim.NoFaults, "lost-wakeup", "nobody works inside"},
-		{"SP12", sim.NoFaults, "early-enter", "no more than 1 of 2 members were there"},
-		{"SP13", sim.NoFaults, "lost-wakeup", "although"},
-		{"B4", sim.Cancel, "early-enter", "no more than 1 of 2 members were there"},
-		{"SP10", sim.Loss, "early-enter", "members were there"},
+		{"P1", world.NoFaults, "lost-wakeup", "although"},
+		{"B17", world.NoFaults, "early-enter", "at most 1 of 2 members were present"},
+		{"SP1", world.NoFaults, "early-leave", "inside"},
+		{"SP8", world.NoFaults, "lost-wakeup", "nobody works inside"},
+		{"SP12", world.NoFaults, "early-enter", "at most 1 of 2 members were present"},
+		{"SP13", world.NoFaults, "lost-wakeup", "although"},
+		{"B4", world.Cancel, "early-enter", "at most 1 of 2 members were present"},
+		{"SP10", world.Loss, "early-enter", "members were present"},
 	} {
 		animals, err := zoo.Find([]string{c.id})
 		if err != nil {

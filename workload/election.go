@@ -5,19 +5,6 @@ package workload
 // Clients, some with two users on one session, campaign for one office, command something while they lead, with their
 // token if they have one, and resign, again and again; they ask for the leader, wait, give up, crash and come back. A
 // third of the terms take time, as a lock's holds do.
-//
-// Properties, besides belief, idle, false-lost, progress, no leaks, unexpected-error and unusable, which are those of a
-// lock:
-//
-//   - exclusion: no two candidates lead while both their sessions are alive. A term begins when Campaign returns and
-//     ends when Resign is called, when the candidate is told that it is over, or when the session ends at the servers.
-//     exclusion-in-session is the same for two users of one session.
-//   - fencing: tokens grow from term to term. Judged if the recipe has Token.
-//   - stale-leader: the leader that a call names led at a moment during the call. Judged if the recipe has Leader and
-//     Token.
-//   - order: among candidates that queue with sequential znodes, none is elected while an older znode of a waiting
-//     candidate is there.
-//   - herd: the deletion of one znode wakes at most one waiting candidate.
 
 import (
 	"context"
@@ -28,6 +15,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // electionKind is the table's line for this kind, see [Kind].
@@ -37,7 +25,7 @@ var electionKind = Kind{
 	optional: optionally[candidateRecipe](),
 	Promises: []Promise{
 		{Names: []string{"exclusion"}, Text: "no two candidates lead while both sessions are alive"},
-		{Names: []string{"belief"}, Text: "a client that has been told that its session is gone stops acting as the leader"},
+		sober("the leader"),
 		{Names: []string{"fencing"}, Text: "each term has a greater token than the one before"},
 		{Names: []string{"stale-leader"}, Text: "the leader that a call returns led at some moment during the call"},
 		{Names: []string{"order"}, Text: "candidates are elected in queue order"},
@@ -65,7 +53,7 @@ var electionEntry = entries("election", Election)
 //	IsOwner() bool          // whether it leads
 //	Leader(context.Context) (data []byte, token int64, err error) // recipes.ErrNoLeader
 //
-// and is then checked in these too.
+// Optional methods are tested, too.
 type Candidate interface {
 	Campaign(context.Context) error
 	Resign(context.Context) error
@@ -85,142 +73,61 @@ type candidateRecipe struct {
 // Election is the election workload for a recipe. new is called once for each user of a session;
 // all that it returns must be candidates for the same office.
 func Election(new func(c recipes.Conn, path string) Candidate, opts ...Option) *Workload {
-	return workloadOf("election", linearizability.Election(), new, planElection, opts)
+	return electionContest.workload(new, opts)
 }
 
-// leadership is what the candidates want.
-var leadership = role{noun: "the leadership", acquire: "elected", release: "resigned", signed: true}
-
-// electionEpisode is one planned episode: the scripts, and what the leader commands.
-type electionEpisode struct {
-	Script[term]
-	new      maker[Candidate]
-	followed resource
-	zombies  []sim.Violation // of belief, found by the users themselves
-}
-
-// term is one turn of a user: campaign, command, resign; or only ask for the leader.
-type term struct {
-	ask, askInOffice bool
-	commands         int
-	errands          []errand
-	cancelResign     bool
-}
-
-func planElection(p *sim.Plan, path string, new maker[Candidate]) *electionEpisode {
-	return &electionEpisode{Script: planScript(p, path, 4, drawTerm), new: new}
-}
-
-func drawTerm(p *sim.Plan, label string) term {
-	return term{
-		ask:          p.Choose(4, label) == 3,
-		askInOffice:  p.Choose(4, label) == 3,
-		commands:     [...]int{1, 2, 0}[p.Choose(3, label)],
-		cancelResign: p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7,
-		errands:      drawErrands(p, label),
-	}
-}
-
-func (e *electionEpisode) Run(u User) {
-	made := func(c recipes.Conn, path string) candidateRecipe {
-		return able[candidateRecipe](&e.terms, e.new(c, path))
-	}
-	c := made(u.Conn(), e.Path)
-	h := e.household(u, func(c recipes.Conn, path string) secondObject {
-		inner := made(c, path)
-		return secondObject{recipe: inner.Candidate, holder: inner.holder, take: inner.Campaign, give: inner.Resign}
-	})
-	over := func() {
-		h.end()
-		e.Over(c.Candidate)
-	}
-	e.AtDeath(u, over)
-	for turn := range e.Turns(u) {
-		if turn.ask && c.Teller != nil {
-			askLeader(u, c.Teller)
-			continue
+var electionContest = contest[Candidate, candidateRecipe]{
+	kind: "election", model: linearizability.Election(), asks: true, // what Leader returned is judged apart
+	ways: []way[Candidate, candidateRecipe]{{
+		Role: roleOf("the leadership", "elected", linearizability.Election()),
+		take: Candidate.Campaign, give: Candidate.Resign,
+	}},
+	note: "command",
+	uses: func(p *contestant[Candidate, candidateRecipe], h *Held) string { return p.of.guarded.write(h) },
+	before: func(p *contestant[Candidate, candidateRecipe], t contestTurn) (goesOn bool) {
+		return !t.special || !askLeader(p)
+	},
+	after: func(p *contestant[Candidate, candidateRecipe], _ *Held, t contestTurn) (way int) {
+		if t.inside {
+			askLeader(p)
 		}
-		e.serve(u, c, turn, h)
-	}
-	e.afresh(u, func() *sim.Op {
-		return taking(u, c.holder, leadership.acquire, c.Campaign, leadership.release, c.Resign)
-	}, func() {
-		e.Over(c.Candidate)
-		c = made(u.Conn(), e.Path)
-	})
-	over()
+		return t.way
+	},
+	judge: func(_ *contestEpisode[Candidate, candidateRecipe], j *Judgement, v *View, terms []Hold) {
+		j.Add(staleLeaders(v, terms)...)
+	},
 }
 
-func (e *electionEpisode) serve(u User, c candidateRecipe, turn term, home *household) {
-	h := take(u, c.holder, leadership.acquire, method{wait: c.Campaign})
-	if h == nil {
-		return
-	}
-	for range turn.commands {
-		if !e.command(u, c, h) {
-			break
-		}
-	}
-	home.dwell(turn.errands, func() bool { return e.command(u, c, h) })
-	if turn.askInOffice && c.Teller != nil {
-		askLeader(u, c.Teller)
-	}
-	giveBack(u, c.believer, h, leadership.release, c.Resign, turn.cancelResign)
-}
-
-// command commands something if the user believes that it leads.
-func (e *electionEpisode) command(u User, c candidateRecipe, h *hold) bool {
-	if !believes(u, c.believer, h, &e.zombies) {
+// askLeader asks who leads; false if the recipe cannot tell.
+func askLeader(p *contestant[Candidate, candidateRecipe]) (can bool) {
+	if p.can.Teller == nil {
 		return false
 	}
-	u.Do("command", func() string { return e.followed.write(h) })
+	ctx, op := p.Begin("leader", "", true)
+	_, token, err := p.can.Teller.Leader(ctx)
+	switch {
+	case errors.Is(err, recipes.ErrNoLeader):
+		p.End(op, world.OK, "0", nil)
+	case err != nil:
+		p.End(op, world.Fail, "", err)
+	default:
+		p.End(op, world.OK, strconv.FormatInt(token, 10), nil)
+	}
 	return true
 }
 
-func askLeader(u User, teller leaderTeller) {
-	ctx, op := u.Begin("leader", "", true)
-	_, token, err := teller.Leader(ctx)
-	switch {
-	case errors.Is(err, recipes.ErrNoLeader):
-		u.End(op, sim.OK, "0", nil)
-	case err != nil:
-		u.End(op, sim.Fail, "", err)
-	default:
-		u.End(op, sim.OK, strconv.FormatInt(token, 10), nil)
-	}
-}
-
-func (e *electionEpisode) Judge(v *View) Judgement {
-	terms := v.holds(leadership)
-	j := e.Judging(v)
-	j.Add(exclusion(v, terms, leadership, always)...)
-	j.beliefs(v, e.zombies)
-	j.Add(fencing(v, terms, leadership, always)...)
-	j.idle(v, leadership.waits, terms, 1)
-	j.inner(v)
-	j.falseLost(v, terms)
-	j.Add(staleLeaders(v, terms)...)
-	j.order(v, leadership)
-	j.herds(v, 1, nil)
-	j.holding(v, leadership, linearizability.Election(), e.History(v))
-	return j
-}
-
-// History has the terms only: what Leader returned is judged apart.
-func (e *electionEpisode) History(v *View) linearizability.History { return v.tenures(leadership) }
-
 // staleLeaders finds answers that were true at no moment of their call.
-func staleLeaders(v *View, terms []interval) []sim.Violation {
+func staleLeaders(v *View, terms []Hold) []sim.Violation {
 	for _, op := range v.Ops {
-		if op.Name != "leader" || op.Outcome != sim.OK {
+		if op.Name != "leader" || op.Outcome != world.OK {
 			continue
 		}
 		token, _ := strconv.ParseInt(op.Result, 10, 64)
 		for _, t := range terms {
 			if wrong := contradiction(v, op, token, t); wrong != "" {
-				return broken("stale-leader", []*sim.Op{t.op, op},
+				return broken("stale-leader", []*world.Op{t.Op, op},
 					"%s asked at %s who leads and was told %s, but %s %s",
-					Who(op), v.When(op), tokenText(token), Who(t.op), wrong)
+					Who(op), v.When(op), tokenText(token), Who(t.Op), wrong)
 			}
 		}
 	}
@@ -235,17 +142,17 @@ func tokenText(token int64) string {
 }
 
 // contradiction says how a term shows that an answer was true at no moment of its call.
-func contradiction(v *View, op *sim.Op, token int64, t interval) string {
-	over := t.release != nil && t.release.Outcome == sim.OK && t.release.Return < op.Call
+func contradiction(v *View, op *world.Op, token int64, t Hold) string {
+	over := t.Release != nil && t.Release.Outcome == world.OK && t.Release.Return < op.Call
 	switch {
-	case t.token == 0 || t.end <= t.start:
+	case t.Token == 0 || t.To <= t.From:
 		return ""
-	case t.start < op.Call && op.Return < t.end && token != t.token:
-		return fmt.Sprintf("led with token %d from %s%s", t.token, v.Moment(t.start), until(v, t))
-	case over && token == t.token:
-		return fmt.Sprintf("had resigned the term with that token at %s", v.Moment(t.release.Return))
-	case t.start < op.Call && token != 0 && token < t.token:
-		return fmt.Sprintf("had been elected with the greater token %d at %s", t.token, v.Moment(t.start))
+	case t.From < op.Call && op.Return < t.To && token != t.Token:
+		return fmt.Sprintf("led with token %d from %s%s", t.Token, v.Moment(t.From), until(v, t))
+	case over && token == t.Token:
+		return fmt.Sprintf("had resigned the term with that token at %s", v.Moment(t.Release.Return))
+	case t.From < op.Call && token != 0 && token < t.Token:
+		return fmt.Sprintf("had been elected with the greater token %d at %s", t.Token, v.Moment(t.From))
 	}
 	return ""
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -26,7 +26,7 @@ func (p plainCandidate) Resign(ctx context.Context) error   { return p.own.Resig
 
 func TestPlainCandidate(t *testing.T) {
 	wantClean(t, workload.Election(func(c recipes.Conn, _ string) workload.Candidate { return newPlainCandidate(c) }),
-		sim.AllFaults)
+		world.AllFaults)
 }
 
 // heir takes the end of its predecessor for its own turn, and does not look at the list again
@@ -37,8 +37,8 @@ type heir struct {
 }
 
 func (h *heir) Campaign(ctx context.Context) (err error) {
-	h.conn.Create("/t/election", nil, 0, world)
-	if h.own, err = h.conn.Create("/t/election/n-", nil, zk.FlagEphemeralSequential, world); err != nil {
+	h.conn.Create("/t/election", nil, 0, openACL)
+	if h.own, err = h.conn.Create("/t/election/n-", nil, zk.FlagEphemeralSequential, openACL); err != nil {
 		return err
 	}
 	names, _, err := h.conn.Children("/t/election")
@@ -64,8 +64,8 @@ func (h *heir) Resign(context.Context) error { return h.conn.Delete(h.own, -1) }
 
 func TestPredecessorGoneIsNotElected(t *testing.T) {
 	w := workload.Election(func(c recipes.Conn, _ string) workload.Candidate { return &heir{conn: c} })
-	wantClean(t, w, sim.NoFaults)
-	wantBroken(t, w, sim.Cancel, "exclusion", "holds the leadership from step")
+	wantClean(t, w, world.NoFaults)
+	wantBroken(t, w, world.Cancel, "exclusion", "holds the leadership from step")
 }
 
 // selfAssured leads until it resigns (bug E5).
@@ -77,8 +77,8 @@ func TestExpiredLeaderGoesOn(t *testing.T) {
 	w := workload.Election(func(c recipes.Conn, _ string) workload.Candidate {
 		return selfAssured{newPlainCandidate(c)}
 	})
-	wantClean(t, w, sim.Loss|sim.Lag|sim.Watch)
-	wantBroken(t, w, sim.Expiry, "belief", "whose elected returned at step")
+	wantClean(t, w, world.Loss|world.Lag|world.Watch)
+	wantBroken(t, w, world.Expiry, "belief", "whose elected returned at step")
 }
 
 // sameEpoch counts its own terms.
@@ -97,7 +97,7 @@ func TestEpochsHaveToGrow(t *testing.T) {
 	w := workload.Election(func(c recipes.Conn, _ string) workload.Candidate {
 		return sameEpoch{newPlainCandidate(c), new(int64)}
 	})
-	wantBroken(t, w, sim.NoFaults, "fencing", "was granted the leadership at")
+	wantBroken(t, w, world.NoFaults, "fencing", "was granted the leadership at")
 }
 
 // hearsay reads the leader from the server that it is connected to.
@@ -127,7 +127,7 @@ func TestStaleLeader(t *testing.T) {
 	w := workload.Election(func(c recipes.Conn, _ string) workload.Candidate {
 		return hearsay{recipes.NewCandidate(c, "/t/election"), c}
 	})
-	wantBroken(t, w, sim.Lag, "stale-leader", "who leads and was told")
+	wantBroken(t, w, world.Lag, "stale-leader", "who leads and was told")
 }
 
 func TestOurElectionIsClean(t *testing.T) { wantOursClean(t, "election") }

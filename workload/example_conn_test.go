@@ -8,6 +8,7 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -52,12 +53,12 @@ func (l *MyLock) Unlock(context.Context) error { return l.conn.Delete(l.path, -1
 // A recipe over an interface of its own, with some methods of *zk.Conn, is tortured as it is.
 func ExampleLock_ownInterface() {
 	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return New(c, path) })
-	torture := func(faults sim.Faults) {
+	torture := func(faults world.Faults) {
 		result, err := sim.Run(context.Background(), w, sim.Config{Episodes: 300, Faults: faults, NoFaultsAtAll: true})
 		fmt.Println(faults, result.Verdict, err)
 	}
-	torture(sim.NoFaults)
-	torture(sim.Expiry)
+	torture(world.NoFaults)
+	torture(world.Expiry)
 	// Output:
 	// none ok <nil>
 	// expiry violation <nil>

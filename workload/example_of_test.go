@@ -7,6 +7,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -22,12 +23,12 @@ func ExampleOf() {
 	w := workload.Of(workload.Lock, func(c *zk.Conn, path string) workload.Locker {
 		return VendorLock{zk.NewLock(c, path, zk.WorldACL(zk.PermAll))}
 	})
-	torture := func(faults sim.Faults) {
+	torture := func(faults world.Faults) {
 		result, err := sim.Run(context.Background(), w, sim.Config{Episodes: 100, Faults: faults, NoFaultsAtAll: true})
 		fmt.Println(faults, result.Verdict, err)
 	}
-	torture(sim.NoFaults)
-	torture(sim.Expiry)
+	torture(world.NoFaults)
+	torture(world.Expiry)
 	// Output:
 	// none ok <nil>
 	// expiry violation <nil>

@@ -51,10 +51,10 @@ func ExampleCounter() {
 		log.Fatal(err)
 	}
 	for _, found := range result.Violations {
-		fmt.Println(sim.Story(counter, found.Violation, found.Trace))
+		fmt.Println(found.Story(counter))
 	}
 	// Output:
-	// counter (custom) broke lost-update: an addition did not last: c1's add(1) at steps 0 to 5 returned 1, c2's add(1) at steps 0 to 4 returned 1
+	// counter (custom): an addition did not last: c1's add(1) at steps 0 to 5 returned 1, c2's add(1) at steps 0 to 4 returned 1 (lost-update)
 	//
 	//     0    0.000s  c1  > add(1)
 	//     0    0.000s  c2  > add(1)
@@ -65,7 +65,7 @@ func ExampleCounter() {
 	//     4    0.000s  c2  < add(1)     ok: 1
 	//     5    0.000s  c1  set          /t/counter  ok
 	//     5    0.000s  c1  < add(1)     ok: 1
-	//     6   10.000s  c1  alone        all others have finished
+	//     6   10.000s  c1  alone        all other users are done
 	//     6   10.000s  c1  > get()
 	//     7   10.000s  c1  get          /t/counter  "1"
 	//     7   10.000s  c1  < get()      ok: 1

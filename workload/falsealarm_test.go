@@ -12,23 +12,24 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
 // Recipes as users may write them, which are right, and share nothing with ours.
 
-func accusesNot(t *testing.T, w sim.Workload, faults sim.Faults) {
+func accusesNot(t *testing.T, w sim.Workload, faults world.Faults) {
 	t.Helper()
 	r := campaign(t, w, sim.Config{Episodes: 400, Seed: 1, Faults: faults, NoFaultsAtAll: true})
 	if r.Verdict != sim.VerdictOK {
 		t.Errorf("under %v: %s (%s)", faults, r.Verdict, r.Reason)
 	}
 	for _, f := range r.Violations {
-		t.Log(sim.Story(w, f.Violation, f.Trace))
+		t.Log(f.Story(w))
 	}
 }
 
-func accuses(t *testing.T, w sim.Workload, faults sim.Faults, property, part string) {
+func accuses(t *testing.T, w sim.Workload, faults world.Faults, property, part string) {
 	t.Helper()
 	r := campaign(t, w, sim.Config{Episodes: 1000, Until: property, Seed: 1, Faults: faults, NoFaultsAtAll: true,
 		NoShrink: true})
@@ -47,7 +48,7 @@ type oneRoom struct {
 }
 
 func (s *oneRoom) Acquire(context.Context) error {
-	if _, err := s.conn.Create(s.dir, nil, 0, world); err != nil && err != zk.ErrNodeExists {
+	if _, err := s.conn.Create(s.dir, nil, 0, openACL); err != nil && err != zk.ErrNodeExists {
 		return err
 	}
 	lock, err := s.queue("lock-", 1)
@@ -64,7 +65,7 @@ func (s *oneRoom) Release(context.Context) error { return s.conn.Delete(s.lease,
 
 // queue makes a znode and waits until it is one of the first n of its kind.
 func (s *oneRoom) queue(kind string, first int) (own string, err error) {
-	own, err = s.conn.Create(s.dir+"/"+kind, nil, zk.FlagEphemeralSequential, world)
+	own, err = s.conn.Create(s.dir+"/"+kind, nil, zk.FlagEphemeralSequential, openACL)
 	for err == nil {
 		var names []string
 		if names, _, err = s.conn.Children(s.dir); err != nil {
@@ -95,7 +96,7 @@ func TestInnerLockBesideItsLeases(t *testing.T) {
 	for _, permits := range []int{1, 2} {
 		accusesNot(t, workload.Semaphore(permits, func(c recipes.Conn, path string) workload.Permitter {
 			return &oneRoom{conn: c, dir: path, permits: permits}
-		}), sim.Crash)
+		}), world.Crash)
 	}
 }
 
@@ -113,7 +114,7 @@ func newRoomy(c recipes.Conn, path string) workload.Locker {
 
 func (r *roomy) Lock(ctx context.Context) error {
 	for _, name := range []string{"", "/house", "/house/queue", "/house/attic", "/house/built", "/number"} {
-		if _, err := r.conn.Create(r.path+name, nil, 0, world); err != nil && err != zk.ErrNodeExists {
+		if _, err := r.conn.Create(r.path+name, nil, 0, openACL); err != nil && err != zk.ErrNodeExists {
 			return err
 		}
 	}
@@ -136,8 +137,8 @@ func TestHelpersAreNoLeak(t *testing.T) {
 		w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 			return newRoomy(c, cmp.Or(place, path))
 		})
-		accusesNot(t, w, sim.NoFaults)
-		accusesNot(t, w, sim.Crash|sim.Pause|sim.Expiry|sim.Lag|sim.Time)
+		accusesNot(t, w, world.NoFaults)
+		accusesNot(t, w, world.Crash|world.Pause|world.Expiry|world.Lag|world.Time)
 	}
 }
 
@@ -150,7 +151,7 @@ type untold struct {
 
 func (u *untold) Lock(ctx context.Context) error {
 	for _, dir := range []string{parentOf(u.dir), u.dir} {
-		if _, err := u.conn.Create(dir, nil, 0, world); err != nil && err != zk.ErrNodeExists {
+		if _, err := u.conn.Create(dir, nil, 0, openACL); err != nil && err != zk.ErrNodeExists {
 			return err
 		}
 	}
@@ -165,7 +166,7 @@ func TestProcessThatDiesBeforeTheFirstChild(t *testing.T) {
 	for _, place := range []string{"/t/mine", "/own/place"} {
 		accusesNot(t, workload.Lock(func(c recipes.Conn, _ string) workload.Locker {
 			return &untold{c, recipes.NewLock(c, place), place}
-		}), sim.Crash|sim.Loss)
+		}), world.Crash|world.Loss)
 	}
 }
 
@@ -179,7 +180,7 @@ type noted struct {
 
 func (n *noted) Add(_ context.Context, by int64) (int64, error) {
 	if n.note == "" || n.each {
-		n.note, _ = n.conn.Create(n.path+"-adder-", nil, zk.FlagEphemeralSequential, world)
+		n.note, _ = n.conn.Create(n.path+"-adder-", nil, zk.FlagEphemeralSequential, openACL)
 	}
 	for {
 		sum, version, err := n.get()
@@ -201,7 +202,7 @@ func (n *noted) get() (sum int64, version int32, err error) {
 	data, stat, err := n.conn.Get(n.path)
 	switch {
 	case err == zk.ErrNoNode:
-		if _, err = n.conn.Create(n.path, []byte("0"), 0, world); err == nil || err == zk.ErrNodeExists {
+		if _, err = n.conn.Create(n.path, []byte("0"), 0, openACL); err == nil || err == zk.ErrNodeExists {
 			return n.get()
 		}
 		return 0, 0, err
@@ -218,8 +219,8 @@ func TestNotesOfASession(t *testing.T) {
 			return &noted{conn: c, path: path, each: each}
 		})
 	}
-	accusesNot(t, new(false), sim.NoFaults)
-	accuses(t, new(true), sim.NoFaults, "orphan", "-adder-")
+	accusesNot(t, new(false), world.NoFaults)
+	accuses(t, new(true), world.NoFaults, "orphan", "-adder-")
 }
 
 // littering is a lock at a place that litters there.
@@ -247,20 +248,20 @@ func (d dirty) Lock(ctx context.Context) error {
 // A lock that litters is found to, wherever it does: it need not be told where.
 func TestLitterAnywhere(t *testing.T) {
 	ways := map[string]func(c recipes.Conn, dir string){
-		"sequence": func(c recipes.Conn, dir string) { c.Create(dir+"/litter-", []byte("x"), zk.FlagSequence, world) },
-		"guid":     func(c recipes.Conn, dir string) { c.Create(dir+"/"+recipes.NewGUID(c), []byte("x"), 0, world) },
+		"sequence": func(c recipes.Conn, dir string) { c.Create(dir+"/litter-", []byte("x"), zk.FlagSequence, openACL) },
+		"guid":     func(c recipes.Conn, dir string) { c.Create(dir+"/"+recipes.NewGUID(c), []byte("x"), 0, openACL) },
 	}
 	for name, litter := range ways {
 		t.Run(name, func(t *testing.T) {
 			for _, place := range []string{"/t/lock", "/lock", "/t/lock/inner"} {
-				accuses(t, littering(place, litter), sim.NoFaults, "leak", place+"/")
+				accuses(t, littering(place, litter), world.NoFaults, "leak", place+"/")
 			}
 		})
 	}
 	for _, place := range []string{"/t/lock", "/lock"} {
 		accuses(t, littering(place, func(c recipes.Conn, dir string) {
-			c.Create(dir+"-held-", nil, zk.FlagEphemeralSequential, world)
-		}), sim.NoFaults, "orphan", place+"-held-")
+			c.Create(dir+"-held-", nil, zk.FlagEphemeralSequential, openACL)
+		}), world.NoFaults, "orphan", place+"-held-")
 	}
 }
 
@@ -279,7 +280,7 @@ func newHoused(c recipes.Conn, path string) workload.Locker {
 func (h *housed) Lock(ctx context.Context) error {
 	if !h.made { // one that has given up meanwhile leaves it as empty as one that has used it
 		for _, dir := range []string{parentOf(h.dir), h.dir} {
-			if _, err := h.conn.Create(dir, nil, 0, world); err != nil && err != zk.ErrNodeExists {
+			if _, err := h.conn.Create(dir, nil, 0, openACL); err != nil && err != zk.ErrNodeExists {
 				return err
 			}
 		}
@@ -289,7 +290,7 @@ func (h *housed) Lock(ctx context.Context) error {
 }
 
 func (h *housed) Unlock(ctx context.Context) error {
-	h.conn.Create(h.dir+"/used", nil, 0, world)
+	h.conn.Create(h.dir+"/used", nil, 0, openACL)
 	h.conn.Delete(h.dir+"/used", -1)
 	return h.Locker.Unlock(ctx)
 }
@@ -306,22 +307,22 @@ func newSwept(c recipes.Conn, path string) workload.Locker {
 }
 
 func (s swept) Lock(ctx context.Context) error {
-	s.conn.Create(s.path, nil, 0, world)
+	s.conn.Create(s.path, nil, 0, openACL)
 	names, _, _ := s.conn.Children(s.path)
 	for _, name := range names {
 		if strings.HasPrefix(name, "comer-") {
 			s.conn.Delete(s.path+"/"+name, -1)
 		}
 	}
-	s.conn.Create(s.path+"/comer-", nil, zk.FlagSequence, world)
+	s.conn.Create(s.path+"/comer-", nil, zk.FlagSequence, openACL)
 	return s.Locker.Lock(ctx)
 }
 
 // What a process keeps, and what the next comer removes, is no leak.
 func TestOneOfItsOwnIsNoLeak(t *testing.T) {
 	for _, new := range []func(recipes.Conn, string) workload.Locker{newHoused, newSwept} {
-		accusesNot(t, workload.Lock(new, workload.Existing()), sim.NoFaults)
-		accusesNot(t, workload.Lock(new, workload.Existing()), sim.AllFaults)
+		accusesNot(t, workload.Lock(new, workload.Existing()), world.NoFaults)
+		accusesNot(t, workload.Lock(new, workload.Existing()), world.AllFaults)
 	}
 }
 
@@ -329,7 +330,7 @@ func TestOneOfItsOwnIsNoLeak(t *testing.T) {
 func TestReapAnywhere(t *testing.T) {
 	for _, place := range []string{"/t/lock", "/lock", "/deep/down/lock"} {
 		w := workload.Lock(func(c recipes.Conn, _ string) workload.Locker { return &once{conn: c, dir: place} })
-		accuses(t, w, sim.Reap, "unexpected-error", "node does not exist")
+		accuses(t, w, world.Reap, "unexpected-error", "node does not exist")
 	}
 }
 
@@ -344,7 +345,7 @@ type once struct {
 func (o *once) Lock(ctx context.Context) error {
 	for i := 1; i <= len(o.dir) && !o.made; i++ {
 		if i == len(o.dir) || o.dir[i] == '/' {
-			o.conn.Create(o.dir[:i], nil, 0, world)
+			o.conn.Create(o.dir[:i], nil, 0, openACL)
 		}
 	}
 	o.made = true

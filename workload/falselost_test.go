@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo/published"
 )
@@ -15,8 +15,8 @@ func TestFalseLost(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 		return published.NewOwnLock(c, path, published.OnlyBugs("F1"))
 	})
-	wantBroken(t, w, sim.Loss, "false-lost", "is told by step")
-	wantClean(t, w, sim.Expiry|sim.Crash) // then it is right
+	wantBroken(t, w, world.Loss, "false-lost", "is told by step")
+	wantClean(t, w, world.Expiry|world.Crash) // then it is right
 }
 
 // liar is a lock that releases nothing and says that there was nothing to release.
@@ -26,5 +26,5 @@ func (liar) Unlock(context.Context) error { return recipes.ErrLost }
 
 func TestReleasesThatLie(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return liar{newSilent(c, path)} })
-	wantBroken(t, w, sim.NoFaults, "false-lost", "is told by step")
+	wantBroken(t, w, world.NoFaults, "false-lost", "is told by step")
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -103,9 +103,9 @@ func (l polledRW) RLock(ctx context.Context) error { return poll(ctx, l.every, l
 // What is free must not be so for a minute while somebody waits; half a minute is in order.
 func TestFreeAndWanted(t *testing.T) {
 	for kind, w := range polled(time.Minute) {
-		t.Run(kind, func(t *testing.T) { wantBroken(t, w, sim.NoFaults, "idle", ", and no fault is in effect for") })
+		t.Run(kind, func(t *testing.T) { wantBroken(t, w, world.NoFaults, "idle", ", and no fault is in effect for") })
 	}
 	for kind, w := range polled(25 * time.Second) {
-		t.Run(kind, func(t *testing.T) { wantClean(t, w, sim.NoFaults) })
+		t.Run(kind, func(t *testing.T) { wantClean(t, w, world.NoFaults) })
 	}
 }

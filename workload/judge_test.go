@@ -11,13 +11,14 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // scene is an episode put together by hand, for what a judge must and must not say. Stamps are
 // small numbers.
 type scene struct {
-	ops     []*sim.Op
-	waiting []*sim.Op
+	ops     []*world.Op
+	waiting []*world.Op
 	ends    map[int64]int64 // sessions
 	gone    map[int64]int64 // since when, if that is another moment
 	crashes map[int]int64   // first lives of clients
@@ -32,7 +33,6 @@ func (s *scene) view() *View {
 type seenWorld struct {
 	*scene
 	faulty bool
-	seen   *Requests
 }
 
 func (w *seenWorld) Faulty() bool                                 { return w.faulty }
@@ -41,13 +41,13 @@ func (w *seenWorld) CutOff(int, int64, int64) bool                { return true 
 func (w *seenWorld) Moment(stamp int64) string                    { return fmt.Sprintf("%d ns", stamp) }
 func (w *seenWorld) Span(from, to int64) string                   { return fmt.Sprintf("%d to %d ns", from, to) }
 func (w *seenWorld) Beliefs() bool                                { return false }
-func (w *seenWorld) Changes() ([]sim.Change, bool)                { return nil, false }
-func (w *seenWorld) Herds() ([]sim.Herd, bool)                    { return nil, false }
-func (w *seenWorld) Requests() (*Requests, bool)                  { return w.seen, w.seen != nil }
-func (w *seenWorld) Explain(op *sim.Op) sim.Sentence {
-	return sim.Say("%s still waits in %s", Who(op), op.Name)
+func (w *seenWorld) Changes() ([]world.Change, bool)              { return nil, false }
+func (w *seenWorld) Herds() ([]world.Herd, bool)                  { return nil, false }
+func (w *seenWorld) Resolved([]*world.Op) map[int64]Resolved      { return nil }
+func (w *seenWorld) Explain(op *world.Op) world.Sentence {
+	return world.Say("%s still waits in %s", Who(op), op.Name)
 }
-func (w *seenWorld) Remains(*sim.Op) bool { return false }
+func (w *seenWorld) Remains(*world.Op) bool { return false }
 
 func (w *seenWorld) SessionEnd(id int64) (int64, bool) { end, ok := w.ends[id]; return end, ok }
 
@@ -64,37 +64,40 @@ func (w *seenWorld) Crash(client, life int) (int64, bool) {
 	return end, ok && life == 0
 }
 
-func (w *seenWorld) Blocked(op *sim.Op, _ string) sim.Violation {
-	return sim.Violation{Property: "progress", Ops: []*sim.Op{op}, Message: w.Explain(op).Text}
+func (w *seenWorld) Blocked(op *world.Op, _ string) sim.Violation {
+	return sim.Violation{Property: "progress", Ops: []*world.Op{op}, Message: w.Explain(op).Text}
 }
 
-func (w *seenWorld) Abandoned([]*sim.Op, string, func(*sim.Op) bool) (string, *sim.Op, bool) {
+func (w *seenWorld) Abandoned([]*world.Op, string, func(*world.Op) bool) (string, *world.Op, bool) {
 	return "", nil, false
 }
 
-func (w *seenWorld) LeftBehind([]*sim.Op, Leftovers) []sim.Violation { return nil }
+func (w *seenWorld) LeftBehind([]*world.Op, Leftovers) []sim.Violation { return nil }
 
 // op adds an operation of a client whose session is 0xa1 for client 1, 0xa2 for client 2, …
-func (s *scene) op(client int, name string, call, ret int64, outcome sim.Outcome) *sim.Op {
-	op := &sim.Op{
+func (s *scene) op(client int, name string, call, ret int64, outcome world.Outcome) *world.Op {
+	op := &world.Op{
 		Name: name, Client: client - 1, Call: call, Return: ret, Outcome: outcome, Number: call,
 		SessionAt: 0xa0 + int64(client),
 	}
 	s.ops = append(s.ops, op)
-	slices.SortFunc(s.ops, func(a, b *sim.Op) int { return int(a.Call - b.Call) })
+	slices.SortFunc(s.ops, func(a, b *world.Op) int { return int(a.Call - b.Call) })
 	return op
 }
 
 // grant adds a successful acquisition with a token.
-func (s *scene) grant(client int, call, ret, token int64) *sim.Op {
-	op := s.op(client, "acquire", call, ret, sim.OK)
-	op.Data = &hold{op: op, token: token}
+func (s *scene) grant(client int, call, ret, token int64) *world.Op {
+	op := s.op(client, "acquire", call, ret, world.OK)
+	op.Data = &Held{op: op, token: token}
 	return op
 }
 
+// lockEpisode is an episode of locks.
+type lockEpisode = contestEpisode[Locker, lockRecipe]
+
 // broken returns the properties that a lock's judge finds broken, with the messages.
 func (s *scene) broken() (properties []string, text string) {
-	j := (&lockEpisode{Script: Script[lockTurn]{Path: "/t/x"}}).Judge(s.view())
+	j := (&lockEpisode{Script: Script[contestTurn]{Path: "/t/x"}, contest: &lockContest}).Judge(s.view())
 	return summary(j)
 }
 
@@ -118,26 +121,26 @@ func TestLockScenes(t *testing.T) {
 	}{
 		"one after the other": {func(s *scene) {
 			s.grant(1, 1, 2, 1)
-			s.op(1, "release", 3, 5, sim.OK)
+			s.op(1, "release", 3, 5, world.OK)
 			s.grant(2, 1, 4, 2)
-			s.op(2, "release", 6, 7, sim.OK)
+			s.op(2, "release", 6, 7, world.OK)
 		}, "", ""},
 		"two with both sessions alive": {func(s *scene) {
 			s.grant(1, 1, 2, 0)
 			s.grant(2, 1, 4, 0)
-			s.op(1, "release", 6, 7, sim.OK)
+			s.op(1, "release", 6, 7, world.OK)
 		}, "exclusion", "session 0xa2"},
 		"two users of one session": {func(s *scene) {
 			s.grant(1, 1, 2, 0)
 			s.grant(1, 1, 4, 0).User = 1
-			s.op(1, "release", 6, 7, sim.OK)
+			s.op(1, "release", 6, 7, world.OK)
 		}, "exclusion-in-session", "c1 (user 2)"},
 		// A holder that has not been told of its expiry may overlap with the next one.
 		"a zombie that has not been told": {func(s *scene) {
 			s.grant(1, 1, 2, 1)
 			s.ends = map[int64]int64{0xa1: 5}
 			s.grant(2, 1, 7, 2)
-			s.op(1, "release", 9, 10, sim.Unknown)
+			s.op(1, "release", 9, 10, world.Unknown)
 		}, "", ""},
 		"the next one came before the session ended": {func(s *scene) {
 			s.grant(1, 1, 2, 1)
@@ -149,26 +152,26 @@ func TestLockScenes(t *testing.T) {
 			s.grant(1, 1, 10, 1)
 			s.ends = map[int64]int64{0xa1: 5}
 			s.grant(2, 2, 7, 2)
-			s.op(2, "release", 12, 13, sim.OK)
+			s.op(2, "release", 12, 13, world.OK)
 		}, "", ""},
 		// On real servers the end of a session may be unknown: the grant was at any time in the call.
 		"a session ended, nobody knows when": {func(s *scene) {
 			s.grant(1, 1, 10, 7)
 			s.ends = map[int64]int64{0xa1: 0}
 			s.grant(2, 2, 4, 6)
-			s.op(2, "release", 5, 6, sim.OK)
+			s.op(2, "release", 5, 6, world.OK)
 			s.grant(3, 11, 12, 8)
 		}, "", ""},
 		"a session ended at some moment of the call": {func(s *scene) {
 			s.grant(1, 1, 10, 7)
 			s.ends, s.gone = map[int64]int64{0xa1: 3}, map[int64]int64{0xa1: 9}
 			s.grant(2, 2, 5, 6)
-			s.op(2, "release", 6, 7, sim.OK)
+			s.op(2, "release", 6, 7, world.OK)
 			s.grant(3, 11, 12, 8)
 		}, "", ""},
 		"a token that was granted before such a call": {func(s *scene) {
 			s.grant(2, 1, 2, 9)
-			s.op(2, "release", 3, 4, sim.OK)
+			s.op(2, "release", 3, 4, world.OK)
 			s.grant(1, 5, 10, 7)
 			s.ends = map[int64]int64{0xa1: 0}
 		}, "fencing", ""},
@@ -179,26 +182,26 @@ func TestLockScenes(t *testing.T) {
 		}, "", ""},
 		"a release of unknown outcome ends the hold": {func(s *scene) {
 			s.grant(1, 1, 2, 1)
-			s.op(1, "release", 3, 20, sim.Unknown)
+			s.op(1, "release", 3, 20, world.Unknown)
 			s.grant(2, 1, 7, 2)
 		}, "", ""},
 		"an acquisition that failed holds nothing": {func(s *scene) {
-			s.op(1, "acquire", 1, 2, sim.Fail)
+			s.op(1, "acquire", 1, 2, world.Fail)
 			s.grant(2, 1, 7, 2)
 		}, "", ""},
 		"a token that did not grow": {func(s *scene) {
 			s.grant(1, 1, 2, 5)
-			s.op(1, "release", 3, 4, sim.OK)
+			s.op(1, "release", 3, 4, world.OK)
 			s.grant(2, 5, 6, 5)
 		}, "fencing", "the token did not grow"},
-		"an answer that the recipe has to deal with": {func(s *scene) {
-			s.op(1, "acquire", 1, 2, sim.Fail).Err = zk.ErrNodeExists
+		"an answer that the recipe must handle": {func(s *scene) {
+			s.op(1, "acquire", 1, 2, world.Fail).Err = zk.ErrNodeExists
 		}, "unexpected-error", "node already exists"},
 		"the connection may be lost when faults strike": {func(s *scene) {
-			s.op(1, "acquire", 1, 2, sim.Fail).Err = zk.ErrConnectionClosed
+			s.op(1, "acquire", 1, 2, world.Fail).Err = zk.ErrConnectionClosed
 		}, "", ""},
 		"who was told that the lock is lost may fail to release it": {func(s *scene) {
-			s.op(1, "release", 1, 2, sim.Unknown).Err = recipes.ErrLost
+			s.op(1, "release", 1, 2, world.Unknown).Err = recipes.ErrLost
 		}, "", ""},
 	}
 	for name, c := range cases {
@@ -219,9 +222,9 @@ func TestLockScenes(t *testing.T) {
 // accepts everything when there are no tokens.
 func TestResourceChecksTokens(t *testing.T) {
 	var r resource
-	early, late, none := &hold{token: 3}, &hold{token: 4}, &hold{}
+	early, late, none := &Held{token: 3}, &Held{token: 4}, &Held{}
 	for i, step := range []struct {
-		by       *hold
+		by       *Held
 		accepted bool
 	}{{none, true}, {early, true}, {late, true}, {late, true}, {early, false}, {none, false}} {
 		text := r.write(step.by)
@@ -232,20 +235,20 @@ func TestResourceChecksTokens(t *testing.T) {
 }
 
 // offered adds an offer; removed adds a take, poll or peek with its result.
-func (s *scene) offered(client int, value string, call, ret int64, outcome sim.Outcome) *sim.Op {
+func (s *scene) offered(client int, value string, call, ret int64, outcome world.Outcome) *world.Op {
 	op := s.op(client, "offer", call, ret, outcome)
 	op.Arg = value
 	return op
 }
 
-func (s *scene) removed(client int, name, value string, call, ret int64, outcome sim.Outcome) *sim.Op {
+func (s *scene) removed(client int, name, value string, call, ret int64, outcome world.Outcome) *world.Op {
 	op := s.op(client, name, call, ret, outcome)
 	op.Result = value
 	return op
 }
 
 func TestQueueScenes(t *testing.T) {
-	const ok, unknown = sim.OK, sim.Unknown
+	const ok, unknown = world.OK, world.Unknown
 	cases := map[string]struct {
 		make func(s *scene)
 		want string
@@ -334,35 +337,35 @@ func TestWaitingTakes(t *testing.T) {
 		inOrder bool
 	}{
 		"nothing was offered": {func(*scene) {}, true},
-		"one item":            {func(s *scene) { s.offered(1, "a", 1, 2, sim.OK) }, false},
-		"one item, perhaps":   {func(s *scene) { s.offered(1, "a", 1, 2, sim.Unknown) }, true},
+		"one item":            {func(s *scene) { s.offered(1, "a", 1, 2, world.OK) }, false},
+		"one item, perhaps":   {func(s *scene) { s.offered(1, "a", 1, 2, world.Unknown) }, true},
 		"one item, just peeked": {func(s *scene) {
-			s.offered(1, "a", 1, 2, sim.OK)
-			s.removed(1, "peek", "a", 3, 4, sim.OK)
+			s.offered(1, "a", 1, 2, world.OK)
+			s.removed(1, "peek", "a", 3, 4, world.OK)
 		}, false},
 		"one item, taken": {func(s *scene) {
-			s.offered(1, "a", 1, 2, sim.OK)
-			s.removed(1, "take", "a", 3, 4, sim.OK)
+			s.offered(1, "a", 1, 2, world.OK)
+			s.removed(1, "take", "a", 3, 4, world.OK)
 		}, true},
 		"one item, perhaps taken": {func(s *scene) {
-			s.offered(1, "a", 1, 2, sim.OK)
-			s.removed(1, "take", "", 3, 4, sim.Unknown)
+			s.offered(1, "a", 1, 2, world.OK)
+			s.removed(1, "take", "", 3, 4, world.Unknown)
 		}, true},
 		"two items, one perhaps taken": {func(s *scene) {
-			s.offered(1, "a", 1, 2, sim.OK)
-			s.offered(1, "b", 3, 4, sim.OK)
-			s.removed(1, "take", "", 5, 6, sim.Unknown)
+			s.offered(1, "a", 1, 2, world.OK)
+			s.offered(1, "b", 3, 4, world.OK)
+			s.removed(1, "take", "", 5, 6, world.Unknown)
 		}, false},
 		"one item, and a poll that found nothing before": {func(s *scene) {
-			s.removed(1, "poll", "", 1, 2, sim.OK)
-			s.offered(1, "a", 3, 4, sim.OK)
+			s.removed(1, "poll", "", 1, 2, world.OK)
+			s.offered(1, "a", 3, 4, world.OK)
 		}, false},
 	}
 	for name, c := range cases {
 		s := &scene{}
 		c.make(s)
-		take := s.op(3, "take", 50, 0, sim.Running)
-		s.waiting = []*sim.Op{take}
+		take := s.op(3, "take", 50, 0, world.Running)
+		s.waiting = []*world.Op{take}
 		e := &queueEpisode{Script: Script[string]{Path: "/t/x"}}
 		if got := slices.Contains(e.MayWaitForever(s.ops, s.waiting), take); got != c.inOrder {
 			t.Errorf("%s: waiting is in order: %v, want %v", name, got, c.inOrder)
@@ -377,7 +380,7 @@ func TestWaitingTakes(t *testing.T) {
 // A client that waits for the lock when all is healed breaks progress.
 func TestWaitingForTheLock(t *testing.T) {
 	s := &scene{}
-	s.waiting = []*sim.Op{s.op(1, "acquire", 1, 0, sim.Running)}
+	s.waiting = []*world.Op{s.op(1, "acquire", 1, 0, world.Running)}
 	if got, text := s.broken(); !slices.Equal(got, []string{"progress"}) ||
 		!strings.Contains(text, "c1 still waits in acquire") {
 		t.Errorf("broken: %v:\n%s", got, text)

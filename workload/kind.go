@@ -30,6 +30,24 @@ type Promise struct {
 	Also  []string // further properties that break it
 }
 
+// sober is promised of kinds whose users act as holders of something.
+func sober(as string) Promise {
+	return Promise{
+		Names: []string{"belief"},
+		Text:  "a client that has been told that its session is gone stops acting as " + as,
+	}
+}
+
+// served is promised of kinds whose users wait behind each other's znodes. What keeps a waiter from what it waits for
+// is named: it is first and nothing will wake it (lost-wakeup), it waits for a znode that it made itself (self-block) or
+// whose operation is over (orphan), or all wait for each other (deadlock).
+func served(all string) Promise {
+	return Promise{
+		Names: []string{"progress"}, Text: "once faults are healed " + all,
+		Also: []string{"lost-wakeup", "self-block", "orphan", "deadlock"},
+	}
+}
+
 // tidy and noLeaks are promised of every kind.
 var tidy = Promise{
 	Names: []string{"leak"},
@@ -61,35 +79,9 @@ func (p Promise) String() string {
 	return p.Name() + ": " + p.Help()
 }
 
-// BrokenBy tells whether a violation of a property breaks the promise.
+// BrokenBy reports whether a violation of a property breaks the promise.
 func (p Promise) BrokenBy(property string) bool {
 	return slices.Contains(p.Names, property) || slices.Contains(p.Also, property)
-}
-
-// Property is what a violation can be of.
-type Property struct {
-	Name  string
-	Text  string   // what is promised
-	Kinds []string // by which kinds of recipes, by name
-}
-
-// Properties lists what the promises of all kinds say of each property, by name. A property that means something else
-// for another kind is there several times.
-func Properties() (all []Property) {
-	for _, k := range kinds {
-		for _, p := range k.Promises {
-			for _, name := range slices.Concat(p.Names, p.Also) {
-				same := func(o Property) bool { return o.Name == name && o.Text == p.Text }
-				if i := slices.IndexFunc(all, same); i < 0 {
-					all = append(all, Property{name, p.Text, []string{k.Name}})
-				} else {
-					all[i].Kinds = append(all[i].Kinds, k.Name)
-				}
-			}
-		}
-	}
-	slices.SortStableFunc(all, func(a, b Property) int { return cmp.Compare(a.Name, b.Name) })
-	return all
 }
 
 // kinds are all that there are. A kind is registered by a line here.

@@ -8,9 +8,10 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -23,7 +24,7 @@ type poller struct {
 
 func (p *poller) Lock(ctx context.Context) error {
 	for ctx.Err() == nil {
-		_, err := p.conn.Create(p.path, nil, zk.FlagEphemeral, world)
+		_, err := p.conn.Create(p.path, nil, zk.FlagEphemeral, openACL)
 		if err != zk.ErrNodeExists {
 			return err
 		}
@@ -50,8 +51,8 @@ func polling(pause time.Duration) *workload.Workload {
 // The verdict on a waiter that asks without a pause, so that no time passes in which the holder could finish, is that
 // loop, and nothing that would be derived from its end.
 func TestPollWithoutAPause(t *testing.T) {
-	bubbles.Many(t)
-	for _, faults := range []sim.Faults{sim.NoFaults, sim.Cancel} {
+	testkit.ManyWorlds(t)
+	for _, faults := range []world.Faults{world.NoFaults, world.Cancel} {
 		r := campaign(t, polling(0), sim.Config{Episodes: 50, Seed: 1, Faults: faults, NoFaultsAtAll: true})
 		if len(r.Violations) != 1 || r.Violations[0].Property != "progress" {
 			t.Fatalf("under %v: %s, broken are %v", faults, r.Verdict, r.Violations)
@@ -62,7 +63,7 @@ func TestPollWithoutAPause(t *testing.T) {
 				t.Errorf("%q is not in the message: %s", part, f.Message)
 			}
 		}
-		if text := sim.Story(polling(0), f.Violation, f.Trace); strings.Count(text, "\n") > 60 {
+		if text := f.Story(polling(0)); strings.Count(text, "\n") > 60 {
 			t.Errorf("the story has %d lines:\n%s", strings.Count(text, "\n"), text[:3000])
 		}
 	}
@@ -70,7 +71,7 @@ func TestPollWithoutAPause(t *testing.T) {
 
 // With the shortest pause that a server can bear, it is no loop, however long the others hold the lock.
 func TestPollWithAPause(t *testing.T) {
-	r := campaign(t, polling(time.Millisecond), sim.Config{Episodes: 50, Seed: 1, Faults: sim.Cancel, NoFaultsAtAll: true})
+	r := campaign(t, polling(time.Millisecond), sim.Config{Episodes: 50, Seed: 1, Faults: world.Cancel, NoFaultsAtAll: true})
 	if r.Verdict != sim.VerdictOK {
 		t.Errorf("%s (%s): %v", r.Verdict, r.Reason, r.Violations)
 	}

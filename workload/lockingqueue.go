@@ -9,26 +9,6 @@ package workload
 // The sink stands for a consumer's database. It is told the token of each item, if the recipe has tokens, and skips an
 // item whose token it knows.
 //
-// Properties:
-//
-//   - exclusion: no item is claimed while another client holds a claim on it and both sessions are alive. A hold begins
-//     when Claim returns and ends when it is to be finished, when its user is told that it is over, or when the session
-//     ends at the servers.
-//     exclusion-in-session is the same for two users of one session.
-//   - lost: every item whose offer returned without error is applied at least once, and none is gone before a client
-//     has tried to finish it.
-//   - duplicate: an item that was reported done, successfully, is not given to a client later, and not reported done
-//     twice.
-//   - phantom: what is claimed was offered.
-//   - once: the sink applies each value once, whatever was delivered twice. Judged if the recipe has tokens.
-//   - order: no call gets an item while an older one is free during the whole of the call.
-//   - false-empty: no call says that nothing is free while some item is free during the whole of the call.
-//   - belief: a client that has been told that its session is gone does not go on as the holder.
-//   - idle: while no fault is in effect, no item is free for 45 s while a client waits for one.
-//   - false-lost: as for a lock.
-//   - progress: a claim returns when there is something to claim (else: lost-wakeup).
-//   - unexpected-error, unusable, no leaks: as for a queue.
-//
 // Under pause, expiry and crash a holder that has not been told of its expiry may be at work on an item beside the
 // next one. That is no violation of exclusion: it is what tokens are for. There is no model for package
 // linearizability: which item may be claimed depends on which sessions live, and that is no operation of a client.
@@ -43,6 +23,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // lockingQueueKind is the table's line for this kind, see [Kind].
@@ -61,7 +42,7 @@ var lockingQueueKind = Kind{
 		},
 		{Names: []string{"once"}, Text: "a sink that skips known tokens applies each item once"},
 		{Names: []string{"order", "false-empty"}, Text: "no call passes over an item that was free during the whole call"},
-		{Names: []string{"belief"}, Text: "a client that has been told that its session is gone stops acting as the holder"},
+		sober("the holder"),
 		{Names: []string{"progress"}, Text: "a claim returns when there is something to claim"},
 		busy, truthful, usable, tidy, noLeaks,
 	},
@@ -91,7 +72,7 @@ type LockingQueuer interface {
 //	Token() string                 // of the item, the same at each delivery
 //	Lost() <-chan struct{}         // closed when the claim is known to be lost
 //
-// and is then checked in these too.
+// Optional methods are tested, too.
 type Claimed interface {
 	Data() []byte
 	Done(context.Context) error
@@ -145,36 +126,36 @@ type lockingEpisode struct {
 	new     maker[LockingQueuer]
 	offered []int // by slot
 	sink    sink
-	zombies []sim.Violation
 }
 
 // lockingTurn is one turn of a user.
 type lockingTurn struct {
 	name         string // offer, claim or try
 	giveBack     bool
-	errands      []errand
+	interludes   []interlude
 	cancelFinish bool
 }
 
 var lockingOps = [...]string{"offer", "claim", "try", "offer"}
 
-func planLockingQueue(p *sim.Plan, path string, new maker[LockingQueuer]) *lockingEpisode {
+func planLockingQueue(p *world.Plan, path string, new maker[LockingQueuer]) *lockingEpisode {
 	e := &lockingEpisode{Script: planScript(p, path, 3, drawLockingTurn), new: new}
+	e.Drains = true
 	e.offered = make([]int, len(e.turns))
 	return e
 }
 
-func drawLockingTurn(p *sim.Plan, label string) lockingTurn {
+func drawLockingTurn(p *world.Plan, label string) lockingTurn {
 	t := lockingTurn{name: lockingOps[p.Part(len(lockingOps), label)], giveBack: p.Choose(6, label) == 5}
-	t.cancelFinish = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
+	t.cancelFinish = p.Faults.Has(world.Cancel) && p.Choose(8, label) == 7
 	if t.name != "offer" {
-		t.errands = drawErrands(p, label)
+		t.interludes = drawInterludes(p, label)
 	}
 	return t
 }
 
 // MayWaitForever: a claim may wait for ever at a queue in which there may be nothing.
-func (e *lockingEpisode) MayWaitForever(all, waiting []*sim.Op) []*sim.Op {
+func (e *lockingEpisode) MayWaitForever(all, waiting []*world.Op) []*world.Op {
 	if len(undone(all)) > 0 {
 		return nil
 	}
@@ -182,18 +163,18 @@ func (e *lockingEpisode) MayWaitForever(all, waiting []*sim.Op) []*sim.Op {
 }
 
 // undone lists the offers that surely happened and whose items nobody has tried to finish as done.
-func undone(ops []*sim.Op) []*sim.Op {
+func undone(ops []*world.Op) []*world.Op {
 	tried := map[string]bool{}
 	for _, op := range ops {
 		if item, done := finishes(op); done {
 			tried[item] = true
 		}
 	}
-	return where(ops, func(op *sim.Op) bool { return op.Name == "offer" && op.Outcome == sim.OK && !tried[op.Arg] })
+	return where(ops, func(op *world.Op) bool { return op.Name == "offer" && op.Outcome == world.OK && !tried[op.Arg] })
 }
 
 // finishes returns the item that an operation finishes, "" if it does not, and whether as done.
-func finishes(op *sim.Op) (item string, done bool) {
+func finishes(op *world.Op) (item string, done bool) {
 	if f, ok := op.Data.(*finish); ok {
 		return f.item, f.done
 	}
@@ -213,12 +194,11 @@ func (e *lockingEpisode) Run(u User) {
 	for turn := range e.Turns(u) {
 		e.turn(u, q, turn)
 	}
-	e.afresh(u, func() *sim.Op { return e.offer(u, q) }, func() {
+	e.finalOp(u, func() *world.Op { return e.offer(u, q) }, func() {
 		e.Over(q.LockingQueuer)
 		q = made()
 	})
-	if e.Slot(u) == 0 {
-		u.AwaitOthers()
+	if e.Last(u) {
 		e.drain(u, q)
 	}
 	e.Over(q.LockingQueuer)
@@ -241,7 +221,7 @@ func (e *lockingEpisode) turn(u User, q lockingQueueRecipe, turn lockingTurn) {
 	e.offer(u, q)
 }
 
-func (e *lockingEpisode) offer(u User, q lockingQueueRecipe) *sim.Op {
+func (e *lockingEpisode) offer(u User, q lockingQueueRecipe) *world.Op {
 	s := e.Slot(u)
 	e.offered[s]++
 	value := "v" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(e.offered[s])
@@ -258,8 +238,8 @@ func (e *lockingEpisode) consume(u User, q lockingQueueRecipe, turn lockingTurn)
 		return false
 	}
 	f := &finish{item: string(c.Data()), done: !turn.giveBack || c.Releaser == nil}
-	e.household(u, nil).dwell(turn.errands, func() bool { return e.look(u, c, h) })
-	if believes(u, c.believer, h, &e.zombies) {
+	e.kit(u, nil).play(turn.interludes, func() bool { return e.look(u, c, h) })
+	if h.Believes() {
 		if f.done {
 			u.Do("apply", func() string { return e.sink.apply(c) })
 		}
@@ -269,15 +249,15 @@ func (e *lockingEpisode) consume(u User, q lockingQueueRecipe, turn lockingTurn)
 }
 
 // look looks at the item if the user believes that it holds it.
-func (e *lockingEpisode) look(u User, c claimRecipe, h *hold) bool {
-	if !believes(u, c.believer, h, &e.zombies) {
+func (e *lockingEpisode) look(u User, c claimRecipe, h *Held) bool {
+	if !h.Believes() {
 		return false
 	}
 	u.Do("look", func() string { return "at " + string(c.Data()) })
 	return true
 }
 
-func (e *lockingEpisode) claim(u User, q lockingQueueRecipe, name string) (c claimRecipe, h *hold) {
+func (e *lockingEpisode) claim(u User, q lockingQueueRecipe, name string) (c claimRecipe, h *Held) {
 	claim := q.Claim
 	if name == "try" && q.Try != nil {
 		claim = q.Try.TryClaim
@@ -287,24 +267,24 @@ func (e *lockingEpisode) claim(u User, q lockingQueueRecipe, name string) (c cla
 	ctx, op := u.Begin(name, "", true)
 	claimed, err := claim(ctx)
 	switch {
-	case errors.Is(err, ErrEmpty):
-		u.End(op, sim.OK, "", nil)
+	case errors.Is(err, recipes.ErrEmpty):
+		u.End(op, world.OK, "", nil)
 		return c, nil
 	case err != nil:
-		u.End(op, sim.Fail, "", err)
+		u.End(op, world.Fail, "", err)
 		return c, nil
 	}
 	c = able[claimRecipe](&e.terms, claimed)
 	h = begin(u, holder{believer: c.believer}, op)
-	u.End(op, sim.OK, string(c.Data()), nil)
+	u.End(op, world.OK, string(c.Data()), nil)
 	return c, h
 }
 
 func finishClaim(u User, c claimRecipe, f *finish, cancelable bool) {
 	if f.done {
-		giveBackOf(u, "finish", "done "+f.item, f, c.Done, cancelable)
+		giveBack(u, "finish", "done "+f.item, f, c.Done, cancelable)
 	} else {
-		giveBackOf(u, "finish", "give back "+f.item, f, c.Releaser.Release, cancelable)
+		giveBack(u, "finish", "give back "+f.item, f, c.Releaser.Release, cancelable)
 	}
 }
 
@@ -337,7 +317,7 @@ func (s *sink) apply(c claimRecipe) string {
 }
 
 func (e *lockingEpisode) History(v *View) linearizability.History {
-	return v.History(func(op *sim.Op, add func(linearizability.Operation)) { add(textOf(op)) })
+	return v.History(func(op *world.Op, add func(linearizability.Operation)) { add(textOf(op)) })
 }
 
 func (e *lockingEpisode) Judge(v *View) Judgement {
@@ -347,12 +327,12 @@ func (e *lockingEpisode) Judge(v *View) Judgement {
 	j.Add(deliveries.duplicate(v)...)
 	j.Add(deliveries.order(v)...)
 	deliveries.idle(v, &j)
-	j.beliefs(v, e.zombies)
-	j.falseLost(v, v.holds(claiming))
+	j.Beliefs(v)
+	j.falseLost(v, v.Holds(claiming))
 	j.Add(e.once(v)...)
 	j.Add(e.stuck(v)...)
 	j.Add(e.lost(v)...)
-	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return isGone(op) || isUnknown(op) })...)
+	j.Add(v.UnexpectedErrors(func(op *world.Op) bool { return isGone(op) || isUnknown(op) })...)
 	if len(j.Violations) == 0 {
 		j.Add(v.Leaks()...)
 	}
@@ -379,10 +359,10 @@ func (e *lockingEpisode) stuck(v *View) []sim.Violation {
 // lost finds items that never reached the sink.
 func (e *lockingEpisode) lost(v *View) []sim.Violation {
 	for _, op := range v.Ops {
-		if op.Name != "offer" || op.Outcome != sim.OK || e.sink.applied[op.Arg] > 0 || len(v.Waiting) > 0 {
+		if op.Name != "offer" || op.Outcome != world.OK || e.sink.applied[op.Arg] > 0 || len(v.Waiting) > 0 {
 			continue
 		}
-		return broken("lost", []*sim.Op{op},
+		return broken("lost", []*world.Op{op},
 			"item %s, which %s offered at %s, was never applied, although everything was consumed in the end",
 			op.Arg, Who(op), v.When(op))
 	}
@@ -395,11 +375,11 @@ func (e *lockingEpisode) once(v *View) []sim.Violation {
 		switch {
 		case op.Name != "offer":
 		case e.sink.applied[op.Arg] > 1:
-			return broken("once", []*sim.Op{op},
+			return broken("once", []*world.Op{op},
 				"item %s, which %s offered at %s, was applied %d times: it was delivered with different tokens",
 				op.Arg, Who(op), v.When(op), e.sink.applied[op.Arg])
 		case slices.Contains(e.sink.mixed, op.Arg):
-			return broken("once", []*sim.Op{op},
+			return broken("once", []*world.Op{op},
 				"item %s, which %s offered at %s, was skipped because it was delivered with the token of another",
 				op.Arg, Who(op), v.When(op))
 		}

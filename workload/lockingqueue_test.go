@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -67,7 +67,7 @@ type timid struct{ sound }
 func (q timid) TryClaim(ctx context.Context) (workload.Claimed, error) {
 	names, _, _ := q.conn.Children("/t/lockingqueue")
 	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "taken-") }) {
-		return nil, workload.ErrEmpty
+		return nil, recipes.ErrEmpty
 	}
 	c, err := q.LockingQueue.TryClaim(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ type looking struct{ removing }
 
 func (q looking) Claim(ctx context.Context) (workload.Claimed, error) {
 	data, err := q.Peek(ctx)
-	if err == workload.ErrEmpty {
+	if err == recipes.ErrEmpty {
 		if data, err = q.Take(ctx); err == nil {
 			return processed{data, func(context.Context) error { return nil }}, nil
 		}
@@ -113,27 +113,27 @@ func (q looking) Claim(ctx context.Context) (workload.Claimed, error) {
 func TestBrokenLockingQueues(t *testing.T) {
 	for name, test := range map[string]struct {
 		new      func(c recipes.Conn, path string) workload.LockingQueuer
-		faults   sim.Faults
+		faults   world.Faults
 		property string
 	}{
 		"a token for each delivery": {func(c recipes.Conn, _ string) workload.LockingQueuer {
 			return numbering{newSound(c)}
-		}, sim.Crash, "once"},
+		}, world.Crash, "once"},
 		"gives back what is done": {func(c recipes.Conn, _ string) workload.LockingQueuer {
 			return reluctant{newSound(c)}
-		}, sim.NoFaults, "duplicate"},
+		}, world.NoFaults, "duplicate"},
 		"sees one claim, tries none": {func(c recipes.Conn, _ string) workload.LockingQueuer {
 			return timid{newSound(c)}
-		}, sim.NoFaults, "false-empty"},
+		}, world.NoFaults, "false-empty"},
 		"removes before processing": {func(c recipes.Conn, _ string) workload.LockingQueuer {
 			return newRemoving(c)
-		}, sim.Crash, "lost"},
+		}, world.Crash, "lost"},
 		"claims by looking": {func(c recipes.Conn, _ string) workload.LockingQueuer {
 			return looking{newRemoving(c)}
-		}, sim.NoFaults, "exclusion"},
+		}, world.NoFaults, "exclusion"},
 		"claims by looking, at once": {func(c recipes.Conn, _ string) workload.LockingQueuer {
 			return looking{newRemoving(c)}
-		}, sim.NoFaults, "exclusion-in-session"},
+		}, world.NoFaults, "exclusion-in-session"},
 	} {
 		t.Run(name, func(t *testing.T) { accused(t, workload.LockingQueue(test.new), test.faults, test.property) })
 	}

@@ -11,15 +11,16 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/thorough"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
 // All locks of this project keep their promises under all faults, and every fault has struck.
 func TestLocksAreClean(t *testing.T) {
-	episodes := thorough.Of(1500, 5000)
+	episodes := testkit.Sized(1500, 5000)
 	if testing.Short() {
 		episodes = 500
 	}
@@ -57,7 +58,7 @@ func (u uncounted) Unlock(ctx context.Context) error { return u.lock.Unlock(ctx)
 
 func TestReentranceWithoutACount(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return uncounted{recipes.NewLock(c, path)} })
-	wantBroken(t, w, sim.NoFaults, "exclusion", "holds the lock from")
+	wantBroken(t, w, world.NoFaults, "exclusion", "holds the lock from")
 }
 
 // pair is two locks, taken in an order of each user's own.
@@ -94,9 +95,9 @@ func TestLocksTakenInDifferentOrders(t *testing.T) {
 	pairs := func(turned, forgets bool) sim.Workload {
 		return workload.Lock(func(c recipes.Conn, _ string) workload.Locker { return newPair(c, turned, forgets) })
 	}
-	wantClean(t, pairs(false, false), sim.NoFaults)
-	wantBroken(t, pairs(true, false), sim.NoFaults, "deadlock", "behind each other")
-	wantBroken(t, pairs(false, true), sim.Cancel, "orphan", "session 0x")
+	wantClean(t, pairs(false, false), world.NoFaults)
+	wantBroken(t, pairs(true, false), world.NoFaults, "deadlock", "behind each other")
+	wantBroken(t, pairs(false, true), world.Cancel, "orphan", "session 0x")
 }
 
 // fixed is create-and-watch as everybody writes it first: it does not know its own znode again, and
@@ -107,12 +108,12 @@ const fixedPath = "/t/lock/holder"
 
 func (f fixed) Lock(ctx context.Context) error {
 	for {
-		_, err := f.conn.Create(fixedPath, nil, zk.FlagEphemeral, world)
+		_, err := f.conn.Create(fixedPath, nil, zk.FlagEphemeral, openACL)
 		switch {
 		case err == nil:
 			return nil
 		case errors.Is(err, zk.ErrNoNode):
-			f.conn.Create("/t/lock", nil, zk.FlagPersistent, world)
+			f.conn.Create("/t/lock", nil, zk.FlagPersistent, openACL)
 			continue
 		case !errors.Is(err, zk.ErrNodeExists):
 			continue
@@ -144,9 +145,9 @@ func gone(ctx context.Context, conn recipes.Conn, path string) error {
 
 func TestFixedZnodeDoneNaively(t *testing.T) {
 	newFixed := func(c recipes.Conn, _ string) workload.Locker { return fixed{c} }
-	wantClean(t, workload.Lock(newFixed, workload.Unfair()), sim.NoFaults)
-	wantBroken(t, workload.Lock(newFixed, workload.Unfair()), sim.Expiry|sim.Pause, "exclusion", "holds the lock from")
-	wantBroken(t, workload.Lock(newFixed, workload.Unfair()), sim.Loss, "lost-wakeup", "nothing will ever wake it")
+	wantClean(t, workload.Lock(newFixed, workload.Unfair()), world.NoFaults)
+	wantBroken(t, workload.Lock(newFixed, workload.Unfair()), world.Expiry|world.Pause, "exclusion", "holds the lock from")
+	wantBroken(t, workload.Lock(newFixed, workload.Unfair()), world.Loss, "lost-wakeup", "nothing will ever wake it")
 }
 
 // queued is a line of contenders without any care for faults; blocker says what a contender waits
@@ -164,8 +165,8 @@ type queued struct {
 func bySequence(a, b string) int { return cmp.Compare(a[len(a)-10:], b[len(b)-10:]) }
 
 func (q *queued) enter(ctx context.Context, prefix string) error {
-	q.conn.Create(q.dir, nil, zk.FlagPersistent, world)
-	path, err := q.conn.Create(q.dir+"/"+prefix, nil, zk.FlagEphemeralSequential, world)
+	q.conn.Create(q.dir, nil, zk.FlagPersistent, openACL)
+	path, err := q.conn.Create(q.dir+"/"+prefix, nil, zk.FlagEphemeralSequential, openACL)
 	if err != nil {
 		return err
 	}
@@ -260,18 +261,18 @@ func (g gapped) Downgrade(ctx context.Context) error {
 }
 
 func TestBrokenReadWriteLocks(t *testing.T) {
-	wantClean(t, newReadWrite(func(*readWrite) {}), sim.NoFaults)
-	wantBroken(t, newReadWrite(func(l *readWrite) { l.trusts, l.blocker = true, firstInTheWay }), sim.NoFaults,
+	wantClean(t, newReadWrite(func(*readWrite) {}), world.NoFaults)
+	wantBroken(t, newReadWrite(func(l *readWrite) { l.trusts, l.blocker = true, firstInTheWay }), world.NoFaults,
 		"exclusion", "holds the lock from")
-	wantBroken(t, newReadWrite(func(l *readWrite) { l.order = strings.Compare }), sim.NoFaults, "exclusion",
+	wantBroken(t, newReadWrite(func(l *readWrite) { l.order = strings.Compare }), world.NoFaults, "exclusion",
 		"holds the lock from")
-	wantBroken(t, newReadWrite(func(l *readWrite) { l.blocker = anyWriter }), sim.NoFaults, "lost-wakeup",
+	wantBroken(t, newReadWrite(func(l *readWrite) { l.blocker = anyWriter }), world.NoFaults, "lost-wakeup",
 		"nothing will ever wake it")
-	wantBroken(t, newReadWrite(func(l *readWrite) { l.litters = true }), sim.Cancel, "orphan", "session 0x")
+	wantBroken(t, newReadWrite(func(l *readWrite) { l.litters = true }), world.Cancel, "orphan", "session 0x")
 	gap := workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker {
 		return gapped{recipes.NewRWLock(c, path)}
 	})
-	wantBroken(t, gap, sim.NoFaults, "exclusion", "a writer held the lock while somebody else did")
+	wantBroken(t, gap, world.NoFaults, "exclusion", "a writer held the lock while somebody else did")
 }
 
 // nervous reports a revocation that was not asked for.
@@ -287,7 +288,7 @@ func TestRevocationThatNobodyAskedFor(t *testing.T) {
 	w := workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker {
 		return nervous{recipes.NewRWLock(c, path)}
 	})
-	wantBroken(t, w, sim.NoFaults, "revocation", "although nobody has called Revoke")
+	wantBroken(t, w, world.NoFaults, "revocation", "although nobody has called Revoke")
 }
 
 // permits is a semaphore on a line of contenders.
@@ -308,11 +309,11 @@ func newPermits(n int, change func(*permits)) sim.Workload {
 }
 
 func TestBrokenSemaphores(t *testing.T) {
-	wantClean(t, newPermits(2, func(*permits) {}), sim.NoFaults)
-	wantBroken(t, newPermits(3, func(*permits) {}), sim.NoFaults, "exclusion", "while all permits (2) are held")
-	wantBroken(t, newPermits(2, func(p *permits) { p.litters = true }), sim.Cancel, "orphan", "session 0x")
+	wantClean(t, newPermits(2, func(*permits) {}), world.NoFaults)
+	wantBroken(t, newPermits(3, func(*permits) {}), world.NoFaults, "exclusion", "while all permits (2) are held")
+	wantBroken(t, newPermits(2, func(p *permits) { p.litters = true }), world.Cancel, "orphan", "session 0x")
 	wantBroken(t, newPermits(2, func(p *permits) { p.order = func(a, b string) int { return bySequence(b, a) } }),
-		sim.NoFaults, "order", "was waiting")
+		world.NoFaults, "order", "was waiting")
 }
 
 // A directory that a recipe has just made has not used up any counter, unless the recipe numbers what is below. Then it
@@ -323,7 +324,7 @@ func TestCountersOfANewDirectory(t *testing.T) {
 		w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 			return &cabin{conn: c, dir: path, flags: flags, old: &old, again: &again}
 		}, workload.Waive("exclusion", "exclusion-in-session"))
-		campaign(t, w, sim.Config{Episodes: 300, Seed: 1, Faults: sim.Wrap, NoFaultsAtAll: true, NoShrink: true})
+		campaign(t, w, sim.Config{Episodes: 300, Seed: 1, Faults: world.Wrap, NoFaultsAtAll: true, NoShrink: true})
 		if old.Load() != (flags == zk.FlagEphemeralSequential) {
 			t.Errorf("flags %d: much had been created in a new directory: %v", flags, old.Load())
 		}
@@ -344,13 +345,13 @@ type cabin struct {
 }
 
 func (c *cabin) Lock(context.Context) (err error) {
-	c.conn.Create(c.dir, nil, 0, world)
+	c.conn.Create(c.dir, nil, 0, openACL)
 	c.conn.Delete(c.dir, -1) // if it is empty
-	c.conn.Create(c.dir, nil, 0, world)
+	c.conn.Create(c.dir, nil, 0, openACL)
 	var names, numbers [2]string
 	for i := range names {
 		name := c.dir + "/" + recipes.NewGUID(c.conn)
-		if names[i], err = c.conn.Create(name, nil, c.flags, world); err != nil {
+		if names[i], err = c.conn.Create(name, nil, c.flags, openACL); err != nil {
 			return err
 		}
 		numbers[i] = names[i][len(name):]

@@ -5,21 +5,8 @@ package workload
 // Clients, some with two users on one session, join a group under names of their own, ask for its members, wait for
 // changes, and leave, again and again; some only watch; they give up, crash and come back under a new name.
 //
-// Properties, all of them promised under all faults. A member that has died, or that is cut off, is in the group
-// until its session ends at the servers, and not a moment longer:
-//
-//   - missing: a list of members has all that had joined before the call and were still in when it returned, and had
-//     not been told that they are out.
-//   - ghost: it has none that had left before the call, or whose session had ended before it, or that had not begun to
-//     join when it returned.
-//   - snapshot: it is a state in which the group was at one moment during the call. Judged where the servers' changes
-//     are known.
-//   - unchanged: a wait for a change returns something else than what its caller knew.
-//   - belief: a client that has been told that its session is gone does not go on as a member. Judged if the recipe has
-//     Lost or IsOwner.
-//   - progress: every call returns; lost-wakeup: a wait for a change returns when the group is not as its caller knew
-//     it. (A change wakes all that wait: herd is not judged.)
-//   - no leaks, unexpected-error, unusable: as for a lock.
+// A member that has died, or that is cut off, is in the group until its session ends at the servers, and not a moment
+// longer. A change wakes all that wait: herd is not judged.
 
 import (
 	"context"
@@ -29,10 +16,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // membershipKind is the table's line for this kind, see [Kind].
@@ -44,7 +32,7 @@ var membershipKind = Kind{
 		{Names: []string{"ghost"}, Text: "a list has no member that left, or whose session ended, before the call"},
 		{Names: []string{"snapshot"}, Text: "a list shows the group as it was at some moment during the call"},
 		{Names: []string{"lost-wakeup", "unchanged"}, Text: "a wait for a change ends after a change, and only after one"},
-		{Names: []string{"belief"}, Text: "a client that has been told that its session is gone stops acting as a member"},
+		sober("a member"),
 		{Names: []string{"progress"}, Text: "every call returns"},
 		usable, tidy, noLeaks,
 	},
@@ -63,7 +51,7 @@ var membershipKind = Kind{
 //	Lost() <-chan struct{} // closed when the membership is known to be lost
 //	IsOwner() bool         // whether it is a member
 //
-// and is then checked in these too.
+// Optional methods are tested, too.
 type Grouper interface {
 	Join(context.Context) error
 	Leave(context.Context) error
@@ -96,10 +84,9 @@ type newMember = func(name string) Grouper
 // membershipEpisode is one planned episode.
 type membershipEpisode struct {
 	Script[stay]
-	new     maker[newMember]
-	lives   []int // by slot: how often its process has started
-	zombies []sim.Violation
-	ended   []*sim.Op // waits for a change that were ended because nothing moved
+	new   maker[newMember]
+	lives []int       // by slot: how often its process has started
+	ended []*world.Op // waits for a change that were ended because nothing moved
 }
 
 // stay is one turn of a user: join, look around, leave; or only look around.
@@ -109,23 +96,23 @@ type stay struct {
 	cancelLeave bool
 }
 
-func planMembership(p *sim.Plan, path string, new maker[newMember]) *membershipEpisode {
+func planMembership(p *world.Plan, path string, new maker[newMember]) *membershipEpisode {
 	e := &membershipEpisode{Script: planScript(p, path, 4, drawStay), new: new}
 	e.lives = make([]int, len(e.turns))
 	return e
 }
 
-func drawStay(p *sim.Plan, label string) stay {
+func drawStay(p *world.Plan, label string) stay {
 	s := stay{outside: p.Choose(4, label) == 3}
 	for range [...]int{1, 0, 2}[p.Choose(3, label)] {
 		s.looks = append(s.looks, [...]string{"members", "changed", "members"}[p.Part(3, label)])
 	}
-	s.cancelLeave = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
+	s.cancelLeave = p.Faults.Has(world.Cancel) && p.Choose(8, label) == 7
 	return s
 }
 
 // MayWaitForever: a wait for a change may last for ever. Whether there was one is judged later.
-func (e *membershipEpisode) MayWaitForever(_, waiting []*sim.Op) []*sim.Op {
+func (e *membershipEpisode) MayWaitForever(_, waiting []*world.Op) []*world.Op {
 	inOrder := still(waiting, "changed")
 	e.ended = append(e.ended, inOrder...)
 	return inOrder
@@ -153,7 +140,7 @@ func (e *membershipEpisode) Run(u User) {
 			e.visit(m, turn)
 		}
 	}
-	e.afresh(u, m.comeAndGo, func() {
+	e.finalOp(u, m.comeAndGo, func() {
 		e.Over(m.group.Grouper)
 		m.group = made()
 	})
@@ -166,26 +153,26 @@ func (e *membershipEpisode) visit(m *visitor, turn stay) {
 		return
 	}
 	m.lookAround(turn.looks)
-	believes(m.User, m.group.believer, h, &e.zombies)
-	giveBackOf(m, "leave", m.name, nil, m.group.Leave, turn.cancelLeave)
+	h.Believes()
+	giveBack(m, "leave", m.name, nil, m.group.Leave, turn.cancelLeave)
 }
 
-func (m *visitor) join() (*hold, *sim.Op) {
+func (m *visitor) join() (*Held, *world.Op) {
 	ctx, op := m.Begin("join", m.name, true)
 	if err := m.group.Join(ctx); err != nil {
-		m.End(op, sim.Unknown, "", err)
+		m.End(op, world.Unknown, "", err)
 		return nil, op
 	}
 	h := begin(m.User, holder{believer: m.group.believer}, op)
-	m.End(op, sim.OK, "", nil)
+	m.End(op, world.OK, "", nil)
 	return h, op
 }
 
 // comeAndGo joins and leaves.
-func (m *visitor) comeAndGo() *sim.Op {
+func (m *visitor) comeAndGo() *world.Op {
 	h, op := m.join()
 	if h != nil {
-		giveBackOf(m, "leave", m.name, nil, m.group.Leave, false)
+		giveBack(m, "leave", m.name, nil, m.group.Leave, false)
 	}
 	return op
 }
@@ -206,16 +193,16 @@ func (m *visitor) look(name, known string, ask func(context.Context) ([]string, 
 	ctx, op := m.Begin(name, known, true)
 	members, err := ask(ctx)
 	if err != nil {
-		m.End(op, sim.Fail, "", err)
+		m.End(op, world.Fail, "", err)
 		return
 	}
 	m.known = slices.Sorted(slices.Values(members))
-	m.End(op, sim.OK, strings.Join(m.known, " "), nil)
+	m.End(op, world.OK, strings.Join(m.known, " "), nil)
 }
 
 func (e *membershipEpisode) Judge(v *View) Judgement {
 	j := e.Judging(v)
-	j.beliefs(v, e.zombies)
+	j.Beliefs(v)
 	j.Add(v.Stuck()...)
 	states, known := v.groupStates()
 	j.Judges("snapshot", known)
@@ -232,44 +219,44 @@ func (e *membershipEpisode) Judge(v *View) Judgement {
 }
 
 func (e *membershipEpisode) History(v *View) linearizability.History {
-	return v.History(func(op *sim.Op, add func(linearizability.Operation)) {
-		o := OperationOf(op)
+	return v.History(func(op *world.Op, add func(linearizability.Operation)) {
+		o := operationOf(op)
 		o.Arg = linearizability.Str(op.Arg)
-		if looks(op) && op.Outcome == sim.OK {
+		if looks(op) && op.Outcome == world.OK {
 			o.Result = linearizability.Str(op.Result)
 		}
 		add(o)
 	})
 }
 
-// looks tells whether an operation returns a list of members.
-func looks(op *sim.Op) bool { return op.Name == "members" || op.Name == "changed" }
+// looks reports whether an operation returns a list of members.
+func looks(op *world.Op) bool { return op.Name == "members" || op.Name == "changed" }
 
 // wrongLists finds the first list of members that is not true of a moment in its call.
 func (v *View) wrongLists(states []groupState) []sim.Violation {
 	for _, op := range v.Ops {
-		if !looks(op) || op.Outcome != sim.OK {
+		if !looks(op) || op.Outcome != world.OK {
 			continue
 		}
 		if found := v.wrongList(op, states); found.Property != "" {
 			found.Message = fmt.Sprintf("%s returned [%s], %s", v.callWith(op), op.Result, found.Message)
-			found.Ops = append([]*sim.Op{op}, found.Ops...)
+			found.Ops = append([]*world.Op{op}, found.Ops...)
 			return []sim.Violation{found}
 		}
 	}
 	return nil
 }
 
-func (v *View) wrongList(op *sim.Op, states []groupState) sim.Violation {
+func (v *View) wrongList(op *world.Op, states []groupState) sim.Violation {
 	members := strings.Fields(op.Result)
 	for _, join := range v.Ops {
 		if join.Name == "join" && !slices.Contains(members, join.Arg) && v.surelyIn(join, op) {
-			return sim.Violation{Property: "missing", Ops: []*sim.Op{join}, Message: fmt.Sprintf(
+			return sim.Violation{Property: "missing", Ops: []*world.Op{join}, Message: fmt.Sprintf(
 				"without %s, which had joined at %s and had not left", join.Arg, v.When(join))}
 		}
 	}
 	for _, name := range members {
-		in := func(join *sim.Op) bool { return join.Name == "join" && join.Arg == name && v.maybeIn(join, op) }
+		in := func(join *world.Op) bool { return join.Name == "join" && join.Arg == name && v.maybeIn(join, op) }
 		if !slices.ContainsFunc(v.Ops, in) {
 			return sim.Violation{Property: "ghost", Message: fmt.Sprintf(
 				"but %s was out of the group all that time: not in yet, or it had left, or its session had ended",
@@ -286,14 +273,14 @@ func (v *View) wrongList(op *sim.Op, states []groupState) sim.Violation {
 }
 
 // leaveOf is the leave that ended what a join began, nil if there is none.
-func (v *View) leaveOf(join *sim.Op) *sim.Op {
+func (v *View) leaveOf(join *world.Op) *world.Op {
 	i := slices.Index(v.Ops, join)
-	return role{acquire: "join", release: "leave"}.released(v.Ops[i+1:], join)
+	return Role{Acquire: "join", Release: "leave"}.released(v.Ops[i+1:], join)
 }
 
-// surelyIn tells whether the member that a join made was in the group during a whole operation.
-func (v *View) surelyIn(join, during *sim.Op) bool {
-	if join.Outcome != sim.OK || join.Return > during.Call {
+// surelyIn reports whether the member that a join made was in the group during a whole operation.
+func (v *View) surelyIn(join, during *world.Op) bool {
+	if join.Outcome != world.OK || join.Return > during.Call {
 		return false
 	}
 	if leave := v.leaveOf(join); leave != nil && leave.Call < during.Return {
@@ -303,17 +290,17 @@ func (v *View) surelyIn(join, during *sim.Op) bool {
 	return (!ended || end > during.Return) && v.told(join) > during.Return
 }
 
-// maybeIn tells whether it may have been in the group at a moment of an operation. The end of a
+// maybeIn reports whether it may have been in the group at a moment of an operation. The end of a
 // session counts where it is known, and for a join that succeeded: then its znode is of that one.
-func (v *View) maybeIn(join, during *sim.Op) bool {
+func (v *View) maybeIn(join, during *world.Op) bool {
 	if join.Call > during.Return {
 		return false
 	}
-	if leave := v.leaveOf(join); leave != nil && leave.Outcome == sim.OK && leave.Return < during.Call {
+	if leave := v.leaveOf(join); leave != nil && leave.Outcome == world.OK && leave.Return < during.Call {
 		return false
 	}
 	since, known := v.SessionGone(join.SessionAt)
-	return join.Outcome != sim.OK || !known || since >= during.Call
+	return join.Outcome != world.OK || !known || since >= during.Call
 }
 
 // groupState is the members of the group from one step on until another.
@@ -335,9 +322,9 @@ func (v *View) groupStates() (states []groupState, known bool) {
 		c := &made.all[i]
 		join := made.by(c)
 		switch {
-		case c.Op == fakezk.OpCreate && c.Owner != 0 && join != nil && join.Name == "join":
+		case c.Op == wire.OpCreate && c.Owner != 0 && join != nil && join.Name == "join":
 			in[c.Path] = join.Arg
-		case c.Op == fakezk.OpDelete:
+		case c.Op == wire.OpDelete:
 			delete(in, c.Path)
 		}
 		if i+1 < len(made.all) && made.all[i+1].Zxid == c.Zxid {
@@ -353,8 +340,8 @@ func namesIn(in map[string]string) string {
 	return strings.Join(slices.Sorted(maps.Values(in)), " ")
 }
 
-func existed(states []groupState, op *sim.Op) bool {
-	call, end := sim.StepOf(op.Call), sim.StepOf(op.Return)
+func existed(states []groupState, op *world.Op) bool {
+	call, end := world.StepOf(op.Call), world.StepOf(op.Return)
 	return slices.ContainsFunc(states, func(s groupState) bool {
 		return s.members == op.Result && s.from <= end && s.to >= call
 	})
@@ -367,9 +354,9 @@ func (e *membershipEpisode) missedChanges(v *View, states []groupState) []sim.Vi
 		if op.Err == nil {
 			continue
 		}
-		i := slices.IndexFunc(states, func(s groupState) bool { return s.to > sim.StepOf(op.Return) })
+		i := slices.IndexFunc(states, func(s groupState) bool { return s.to > world.StepOf(op.Return) })
 		if states[i].members != op.Arg {
-			return broken("lost-wakeup", []*sim.Op{op},
+			return broken("lost-wakeup", []*world.Op{op},
 				"%s waits in changed(%s), called at %s, and is not woken, "+
 					"although the members are [%s] since step %d",
 				Who(op), op.Arg, v.Moment(op.Call), states[i].members, states[i].from)

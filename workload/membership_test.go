@@ -9,7 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -46,8 +46,8 @@ func TestStaleMembers(t *testing.T) {
 	w := workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper {
 		return unsynced{newGroup(c, name), c}
 	})
-	wantClean(t, w, sim.NoFaults)
-	wantBroken(t, w, sim.Lag, "snapshot", "at no moment in that time were these the members")
+	wantClean(t, w, world.NoFaults)
+	wantBroken(t, w, world.Lag, "snapshot", "at no moment in that time were these the members")
 }
 
 // nostalgic remembers every member that it has ever seen.
@@ -68,7 +68,7 @@ func TestMembersOfOldTimes(t *testing.T) {
 	w := workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper {
 		return nostalgic{newGroup(c, name), new([]string)}
 	})
-	wantBroken(t, w, sim.NoFaults, "ghost", "was out of the group all that time")
+	wantBroken(t, w, world.NoFaults, "ghost", "was out of the group all that time")
 }
 
 // torn puts a list together from two.
@@ -89,7 +89,7 @@ func TestTornSnapshot(t *testing.T) {
 	w := workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper {
 		return torn{unsynced{newGroup(c, name), c}}
 	})
-	wantBroken(t, w, sim.NoFaults, "snapshot", "at no moment in that time were these the members")
+	wantBroken(t, w, world.NoFaults, "snapshot", "at no moment in that time were these the members")
 }
 
 // careless takes a lost reply for a success when it leaves.
@@ -100,8 +100,8 @@ type careless struct {
 }
 
 func (c *careless) Join(ctx context.Context) (err error) {
-	c.conn.Create("/t/membership", nil, 0, world)
-	c.path, err = c.conn.Create("/t/membership/member-x-", nil, zk.FlagEphemeralSequential, world)
+	c.conn.Create("/t/membership", nil, 0, openACL)
+	c.path, err = c.conn.Create("/t/membership/member-x-", nil, zk.FlagEphemeralSequential, openACL)
 	return err
 }
 
@@ -119,8 +119,8 @@ func TestMemberThatDoesNotLeave(t *testing.T) {
 	w := workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper {
 		return &careless{newGroup(c, name), c, ""}
 	})
-	wantBroken(t, w, sim.Loss, "orphan", "join")
-	wantBroken(t, w, sim.NoFaults, "missing", "and had not left")
+	wantBroken(t, w, world.Loss, "orphan", "join")
+	wantBroken(t, w, world.NoFaults, "missing", "and had not left")
 }
 
 // late sets its watch after it has looked.
@@ -148,7 +148,7 @@ func TestWatchAfterLook(t *testing.T) {
 	w := workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper {
 		return late{unsynced{newGroup(c, name), c}}
 	})
-	wantBroken(t, w, sim.NoFaults, "lost-wakeup", "is not woken, although the members are [")
+	wantBroken(t, w, world.NoFaults, "lost-wakeup", "is not woken, although the members are [")
 }
 
 // eager does not wait for a change.
@@ -165,11 +165,11 @@ func TestMembershipWaitsAndBeliefs(t *testing.T) {
 	wantBroken(t, workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper {
 		return eager{newGroup(c, name)}
 	}),
-		sim.NoFaults, "unchanged", "which is what it knew already")
+		world.NoFaults, "unchanged", "which is what it knew already")
 	wantBroken(t, workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper {
 		return deafMember{newGroup(c, name)}
 	}),
-		sim.Expiry, "belief", "whose join returned at step")
+		world.Expiry, "belief", "whose join returned at step")
 }
 
 func TestOurMembershipIsClean(t *testing.T) { wantOursClean(t, "membership") }

@@ -9,7 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -22,7 +22,7 @@ type present struct {
 
 func (p *present) Lock(ctx context.Context) error {
 	note := fmt.Sprintf("%s%x", p.note, p.conn.SessionID())
-	if _, err := p.conn.Create(note, nil, zk.FlagEphemeral, world); err != nil && err != zk.ErrNodeExists {
+	if _, err := p.conn.Create(note, nil, zk.FlagEphemeral, openACL); err != nil && err != zk.ErrNodeExists {
 		return err
 	}
 	return p.lock.Lock(ctx)
@@ -37,9 +37,9 @@ func TestNotesThatClientsLive(t *testing.T) {
 		accusesNot(t, workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 			return &present{c, recipes.NewLock(c, path), path + place}
 		}, workload.SetUp(func(c recipes.Conn, path string) error {
-			_, first := c.Create(path, nil, 0, world)
-			_, second := c.Create(path+"-alive", nil, 0, world)
+			_, first := c.Create(path, nil, 0, openACL)
+			_, second := c.Create(path+"-alive", nil, 0, openACL)
 			return errors.Join(first, second)
-		})), sim.AllFaults&^sim.Reap)
+		})), world.AllFaults&^world.Reap)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // Servers is how code reaches ZooKeeper that connects by itself:
@@ -40,36 +40,36 @@ type Servers struct {
 //		return workload.Semaphore(3, new, opts...)
 //	}
 //
-// With Servers a process has one user. See the package documentation for what is different from a recipes.Conn.
+// With Servers a process has one user. [world.Door] lists what is different from a recipes.Conn.
 func Of[C *zk.Conn | Servers, T any](
 	kind func(new func(c recipes.Conn, path string) T, opts ...Option) *Workload,
 	new func(c C, path string) T, opts ...Option,
 ) *Workload {
-	door := sim.OverWire
+	door := world.OverWire
 	var how C
 	if _, own := any(how).(Servers); own {
-		door = sim.ByDialer
+		door = world.ByDialer
 	}
 	through := func(c recipes.Conn, path string) T { return new(reach[C](c), path) }
 	return kind(through, append(slices.Clone(opts), func(t *terms) { t.door = door })...)
 }
 
-// OverWire says that the simulated clients are go-zookeeper's own, over connections in memory: a recipe gets the
-// *zk.Conn as its recipes.Conn. It takes nine times the processor time of the imitation that is the default, and tells
-// whether the recipe gets along with the real one.
-func OverWire() Option { return func(t *terms) { t.door = sim.OverWire } }
-
-// OverWire is the same workload with the option [OverWire], unless its code connects by itself.
+// OverWire is the same workload with go-zookeeper's own clients in simulation, over connections in memory, unless its
+// code connects by itself: a recipe gets the *zk.Conn as its recipes.Conn. It takes nine times the processor time of the
+// imitation that is the default, and shows whether the recipe gets along with the real one.
 func (w *Workload) OverWire() *Workload {
 	v := *w
-	if v.terms.door == sim.InProcess {
-		v.terms.door = sim.OverWire
+	if v.terms.door == world.InProcess {
+		v.terms.door = world.OverWire
 	}
 	return &v
 }
 
-// Door is how simulated clients reach the servers.
-func (w *Workload) Door() sim.Door { return w.terms.door }
+// Visible reports whether all requests of the recipe go through the connection that its constructor is given: not those
+// of code that takes a *zk.Conn, in another process, or of a custom kind.
+func (w *Workload) Visible() bool {
+	return w.new != nil && w.around == nil && w.terms.door == world.InProcess
+}
 
 // reach returns what code gets in place of a recipes.Conn.
 func reach[C *zk.Conn | Servers](c recipes.Conn) (to C) {
@@ -103,7 +103,7 @@ type wireConns struct {
 }
 
 // of is the connection of a user.
-func (w *wireConns) of(u *sim.User) recipes.Conn {
+func (w *wireConns) of(u *world.User) recipes.Conn {
 	own := u.ZK()
 	if own == nil {
 		return dialler{user: u}
@@ -123,7 +123,7 @@ func (w *wireConns) of(u *sim.User) recipes.Conn {
 type wireConn struct {
 	recipes.Conn
 	own  *zk.Conn
-	user *sim.User
+	user *world.User
 }
 
 // NewGUID implements the source of [recipes.NewGUID].
@@ -138,7 +138,7 @@ func (c wireConn) Unwrap() recipes.Conn { return c.own }
 // dialler stands for a connection where code makes its own.
 type dialler struct {
 	recipes.Conn // nil
-	user         *sim.User
+	user         *world.User
 }
 
 func (d dialler) reach(to any) bool {

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // Option declares what a recipe does not promise although its kind does, or what the recipe needs. Waived properties are
@@ -19,8 +19,8 @@ type Option func(*terms)
 type terms struct {
 	recipe    string // its name
 	existing  bool
-	semantics fakezk.ClientSemantics
-	door      sim.Door
+	semantics goclient.ClientSemantics
+	door      world.Door
 	model     linearizability.Model
 	waived    []string
 	without   []string // methods, see Without
@@ -31,9 +31,9 @@ type terms struct {
 	closes bool // see Closing
 
 	overrun   bool // see JudgeWrites
-	callbacks bool // see JudgeCallbacks
-	patient   bool // see Patient
-	tellsTime bool // package recipes does, see sim.TellsTime
+	callbacks bool // see Dialect
+	patient   bool // see Dialect
+	tellsTime bool // package recipes does, see world.Terms
 	rounds    roundsPlan
 	statics   func() maker[any] // if set, makes an episode's constructor of recipes: see Statics
 }
@@ -53,11 +53,7 @@ func Named(recipe string) Option { return func(t *terms) { t.recipe = recipe } }
 // it.
 func Existing() Option { return func(t *terms) { t.existing = true } }
 
-// ForClient says for which client library the recipe was written. Default go-zookeeper. A world that simulates clients
-// gives the recipe this one.
-func ForClient(f fakezk.ClientSemantics) Option { return func(t *terms) { t.semantics = f } }
-
-// JudgedBy is the model of the histories, for a kind of the user's own.
+// JudgedBy is the model of the histories, for a custom kind.
 func JudgedBy(m linearizability.Model) Option { return func(t *terms) { t.model = m } }
 
 // Waive says that the recipe does not promise these properties of its kind.
@@ -105,13 +101,40 @@ func Closing() Option { return func(t *terms) { t.closes = true } }
 // order of the tokens.
 func JudgeWrites() Option { return func(t *terms) { t.overrun = true } }
 
-// JudgeCallbacks has a lock whose recipe has Calls() int judged by how often it tells its user that it holds the lock
-// (callback): once for each time.
-func JudgeCallbacks() Option { return func(t *terms) { t.callbacks = true } }
+// Dialect is how recipes that were written elsewhere differ from what this package expects; it is for those of package
+// zoo. The zero value is none of it.
+type Dialect struct {
+	// Client is the client library that the recipe was written for. A world that simulates clients gives it this one.
+	Client goclient.ClientSemantics
+	// Callbacks has a lock whose recipe has Calls() int judged by how often it tells its user that it holds the lock
+	// (callback): once for each time.
+	Callbacks bool
+	// Patient says that the take of a queue promises to wait, whatever happens to the connection: if it fails by that and
+	// has removed nothing, that is unexpected.
+	Patient bool
+	// Full gives a double barrier as many users as a round takes, so that none is ever too many, and Sparse any number of
+	// users, often too few for a round. With Apart there are two double barriers: the first users of all clients meet at
+	// one, the second users at the other.
+	Full, Sparse, Apart bool
+}
 
-// Patient says that the take of a queue promises to wait, whatever happens to the connection: if it fails by that and
-// has removed nothing, that is unexpected.
-func Patient() Option { return func(t *terms) { t.patient = true } }
+// Option has a recipe judged by its dialect.
+func (d Dialect) Option() Option {
+	return func(t *terms) {
+		if d.Client != goclient.SemanticsGo {
+			t.semantics = d.Client
+		}
+		t.callbacks, t.patient = t.callbacks || d.Callbacks, t.patient || d.Patient
+		switch {
+		case d.Full:
+			t.rounds = planFull
+		case d.Sparse:
+			t.rounds = planSparse
+		case d.Apart:
+			t.rounds = planApart
+		}
+	}
+}
 
 // Statics makes the recipe from what all users of one process share, as the objects of a class share its static
 // fields; it replaces the workload's constructor. Each episode begins with fresh ones, zero if fresh is nil, and so
@@ -144,7 +167,7 @@ func byProcess[S any](fresh func() *S) func(process any) *S {
 
 // processOf identifies the process to which a connection belongs.
 func processOf(c recipes.Conn) any {
-	if handle, ok := c.(*fakezk.Conn); ok {
+	if handle, ok := c.(*goclient.Conn); ok {
 		return handle.Client
 	}
 	if handle, ok := c.(interface{ Unwrap() recipes.Conn }); ok {
@@ -153,15 +176,15 @@ func processOf(c recipes.Conn) any {
 	return c
 }
 
-// within tells whether something is below the object's path when an episode begins, so that this is there.
+// within reports whether something is below the object's path when an episode begins, so that this is there.
 func (t *terms) within() bool {
 	return slices.ContainsFunc(t.beside, func(ending string) bool { return strings.HasPrefix(ending, "/") })
 }
 
-// waives tells whether a property is not promised.
+// waives reports whether a property is not promised.
 func (t *terms) waives(property string) bool { return t != nil && slices.Contains(t.waived, property) }
 
-// expects tells whether an error is one that the recipe may fail with at any time.
+// expects reports whether an error is one that the recipe may fail with at any time.
 func (t *terms) expects(err error) bool {
 	return t != nil && slices.ContainsFunc(t.final, func(is func(error) bool) bool { return is(err) })
 }

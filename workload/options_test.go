@@ -10,25 +10,26 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/thorough"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo/published"
 )
 
 // broken are the properties that a campaign finds broken, in alphabetical order.
-func broken(t *testing.T, w *workload.Workload, faults sim.Faults) (properties string) {
+func broken(t *testing.T, w *workload.Workload, faults world.Faults) (properties string) {
 	t.Helper()
 	r := campaign(t, w, sim.Config{
-		Episodes: thorough.Of(250, 600), Seed: 2, Faults: faults, NoFaultsAtAll: faults == sim.NoFaults, NoShrink: true,
+		Episodes: testkit.Sized(250, 600), Seed: 2, Faults: faults, NoFaultsAtAll: faults == world.NoFaults, NoShrink: true,
 	})
 	var all []string
 	for _, v := range r.Violations {
 		all = append(all, v.Property)
 	}
-	if !slices.Equal(r.Waived, w.Waived()) {
-		t.Errorf("the result says that %q are waived, the workload %q", r.Waived, w.Waived())
+	if !slices.Equal(r.Waived, w.Terms().Waived) {
+		t.Errorf("the result says that %q are waived, the workload %q", r.Waived, w.Terms().Waived)
 	}
 	slices.Sort(all)
 	return strings.Join(all, " ")
@@ -43,12 +44,12 @@ func asPublished(opts ...workload.Option) *workload.Workload {
 
 // What is waived is not reported, and what is not waived is found all the same.
 func TestWaived(t *testing.T) {
-	all := broken(t, asPublished(), sim.NoFaults)
+	all := broken(t, asPublished(), world.NoFaults)
 	if !strings.Contains(all, "order") || !strings.Contains(all, "lost-wakeup") {
 		t.Fatalf("broken are %s, want order and lost-wakeup among them", all)
 	}
 	for _, property := range strings.Fields(all) {
-		got := broken(t, asPublished(workload.Waive(property)), sim.NoFaults)
+		got := broken(t, asPublished(workload.Waive(property)), world.NoFaults)
 		want := strings.Join(slices.DeleteFunc(strings.Fields(all), func(p string) bool { return p == property }), " ")
 		if got != want {
 			t.Errorf("without %s broken are %q, want %q", property, got, want)
@@ -89,10 +90,10 @@ func TestStaleReads(t *testing.T) {
 		},
 	}
 	for property, of := range stale {
-		wantBroken(t, of(), sim.Lag, property, map[string]string{
+		wantBroken(t, of(), world.Lag, property, map[string]string{
 			"stale-get": "the counter did not have", "false-empty": "reported empty",
 		}[property])
-		if got := broken(t, of(workload.StaleReads()), sim.Lag); got != "" {
+		if got := broken(t, of(workload.StaleReads()), world.Lag); got != "" {
 			t.Errorf("with stale reads: %q is broken", got)
 		}
 	}
@@ -119,11 +120,11 @@ func TestFinalErrors(t *testing.T) {
 			return moody{recipes.NewLock(c, path), c}
 		}, opts...)
 	}
-	if got := broken(t, of(), sim.NoFaults); got != "unexpected-error unusable" {
+	if got := broken(t, of(), world.NoFaults); got != "unexpected-error unusable" {
 		t.Errorf("broken is %q, want unexpected-error, and unusable, which follows", got)
 	}
 	final := workload.Final(func(err error) bool { return errors.Is(err, errBusy) })
-	if got := broken(t, of(final, workload.Waive("unusable")), sim.NoFaults); got != "" { // it is too busy four times in a row
+	if got := broken(t, of(final, workload.Waive("unusable")), world.NoFaults); got != "" { // it is too busy four times in a row
 		t.Errorf("broken is %q although the error is final", got)
 	}
 }
@@ -156,10 +157,10 @@ func TestBeside(t *testing.T) {
 				return registered{recipes.NewLock(c, path), c, path + ending}
 			}, opts...)
 		}
-		if got := broken(t, of(), sim.NoFaults); got != "unexpected-error unusable" {
+		if got := broken(t, of(), world.NoFaults); got != "unexpected-error unusable" {
 			t.Errorf("%s: broken is %q, want unexpected-error, and unusable, which follows", ending, got)
 		}
-		if got := broken(t, of(workload.Beside(ending)), sim.NoFaults); got != "" {
+		if got := broken(t, of(workload.Beside(ending)), world.NoFaults); got != "" {
 			t.Errorf("%s: broken is %q although it is there", ending, got)
 		}
 	}
@@ -187,7 +188,7 @@ func TestSetUpAndClosing(t *testing.T) {
 		{[]workload.Option{setUp}, "goroutine-leak"},
 		{[]workload.Option{setUp, workload.Closing()}, ""},
 	} {
-		if got := broken(t, of(c.opts...), sim.NoFaults); got != c.want {
+		if got := broken(t, of(c.opts...), world.NoFaults); got != c.want {
 			t.Errorf("%d options: broken is %q, want %q", len(c.opts), got, c.want)
 		}
 	}
@@ -251,7 +252,7 @@ func TestAnyPathIsJudgedAlike(t *testing.T) {
 	for want, lock := range locks {
 		for where, of := range paths {
 			w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return lock(c, of(path)) })
-			got := broken(t, w, sim.Reap|sim.Loss|sim.Expiry)
+			got := broken(t, w, world.Reap|world.Loss|world.Expiry)
 			if want == "" && got != "" || !strings.Contains(got, want) {
 				t.Errorf("%s: broken is %q, want %q in it", where, got, want)
 			}
@@ -261,7 +262,7 @@ func TestAnyPathIsJudgedAlike(t *testing.T) {
 
 // What an option waives by a name of its own is a property that some kind promises.
 func TestWaivedAreProperties(t *testing.T) {
-	for _, property := range workload.Lock(nil, workload.StaleReads(), workload.Unfair()).Waived() {
+	for _, property := range workload.Lock(nil, workload.StaleReads(), workload.Unfair()).Terms().Waived {
 		if !slices.ContainsFunc(workload.Kinds(), func(k *workload.Kind) bool {
 			return slices.ContainsFunc(k.Promises, func(p workload.Promise) bool { return p.BrokenBy(property) })
 		}) {

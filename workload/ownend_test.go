@@ -7,10 +7,11 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/thorough"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -63,7 +64,7 @@ func (e *ending) take(ctx context.Context, take, give func(context.Context) erro
 }
 
 func (e *ending) wantIt() {
-	e.conn.Create(e.path+"-wanted", []byte("0"), 0, world)
+	e.conn.Create(e.path+"-wanted", []byte("0"), 0, openACL)
 	e.conn.Set(e.path+"-wanted", []byte("1"), -1)
 }
 
@@ -272,10 +273,10 @@ func kindsThat(e ending) map[string]*workload.Workload {
 
 func endsRightly(t *testing.T, w sim.Workload) {
 	t.Helper()
-	episodes := thorough.Of(120, 10000) // a hold that is counted until it is released is in one of five
+	episodes := testkit.Sized(120, 10000) // a hold that is counted until it is released is in one of five
 	r := campaign(t, w, sim.Config{Episodes: episodes, Seed: 1, NoShrink: true})
 	for _, f := range r.Violations {
-		t.Error(sim.Story(w, f.Violation, f.Trace))
+		t.Error(f.Story(w))
 	}
 }
 
@@ -300,11 +301,11 @@ func TestHoldsThatEndBeforeTheirUserIsTold(t *testing.T) {
 		case "lockingqueue":
 			continue
 		}
-		t.Run(kind, func(t *testing.T) { wantBroken(t, w, sim.NoFaults, property, "") })
+		t.Run(kind, func(t *testing.T) { wantBroken(t, w, world.NoFaults, property, "") })
 	}
-	wantBroken(t, locksThat(ending{after: term, leaves: time.Nanosecond}), sim.AllFaults, "exclusion", " ")
-	wantBroken(t, locksThat(ending{after: term, leaves: time.Second}), sim.NoFaults, "exclusion", " ")
-	wantBroken(t, askedLocksThat(ending{after: term, leaves: 3 * time.Second}), sim.NoFaults, "exclusion", " ")
+	wantBroken(t, locksThat(ending{after: term, leaves: time.Nanosecond}), world.AllFaults, "exclusion", " ")
+	wantBroken(t, locksThat(ending{after: term, leaves: time.Second}), world.NoFaults, "exclusion", " ")
+	wantBroken(t, askedLocksThat(ending{after: term, leaves: 3 * time.Second}), world.NoFaults, "exclusion", " ")
 }
 
 // everybodys is a lock that excludes nobody, and whose users have to ask.

@@ -5,20 +5,14 @@ package workload
 // As for a queue: clients offer values, each a different one, poll, take and peek; at the end one of them drains what
 // is left. Each value has a priority of a few, negative ones among them, so that equals meet and better ones come
 // late. The value says its priority: "-1:v2a3".
-//
-// Properties, under every fault, besides lost, progress, unexpected-error, unusable and no leaks, which are those of a
-// queue:
-//
-//   - the history is linearizable for a priority queue: what comes out is the value of the lowest priority number at
-//     that moment, and the oldest of those; an operation that failed with an unknown outcome may have happened. What
-//     is broken is named as for a queue.
 
 import (
 	"context"
+	"slices"
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // priorityQueueKind is the table's line for this kind, see [Kind].
@@ -50,7 +44,7 @@ var priorityQueueKind = Kind{
 var priorityQueueEntry = entries("priorityqueue", PriorityQueue)
 
 // PriorityQueuer is a priority queue as the workload uses it: lower numbers come out first, and Poll returns
-// [ErrEmpty] when there is nothing. A recipe may also have Take and Peek, like a [Queuer].
+// recipes.ErrEmpty when there is nothing. A recipe may also have Take and Peek, like a [Queuer].
 type PriorityQueuer interface {
 	Offer(ctx context.Context, priority int32, data []byte) error
 	Poll(ctx context.Context) ([]byte, error)
@@ -62,30 +56,36 @@ func PriorityQueue(new func(c recipes.Conn, path string) PriorityQueuer, opts ..
 	return workloadOf("priorityqueue", linearizability.PriorityQueue(), new, planPriorityQueue, opts)
 }
 
-func planPriorityQueue(p *sim.Plan, path string, new maker[PriorityQueuer]) *queueEpisode {
+func planPriorityQueue(p *world.Plan, path string, new maker[PriorityQueuer]) *queueEpisode {
 	e := planQueue(p, path, func(c recipes.Conn) queueClient {
 		q := new(c, path)
 		return queueClient{q, func(ctx context.Context, it queueItem) error {
 			return q.Offer(ctx, it.priority, []byte(it.value))
 		}}
 	})
-	e.priority = drawPriorities(p, e.turns)
+	drawn := drawPriorities(p, e.turns)
+	e.beside, e.priority = slices.Clone(drawn), handOut(drawn)
 	return e
 }
 
 // priorities are few, and such that texts would not sort like the numbers.
 var priorities = [...]int32{5, -1, 10, -2}
 
-// drawPriorities draws a priority for each offer of the scripts and returns what hands them out.
-func drawPriorities(p *sim.Plan, scripts [][]string) func(slot int) int32 {
+// drawPriorities draws a priority for each offer of the scripts.
+func drawPriorities(p *world.Plan, scripts [][]string) [][]int32 {
 	drawn := make([][]int32, len(scripts))
 	for slot, script := range scripts {
 		for _, name := range script {
 			if name == "offer" {
-				drawn[slot] = append(drawn[slot], priorities[p.Part(len(priorities), sim.PlanLabel(slot))])
+				drawn[slot] = append(drawn[slot], priorities[p.Part(len(priorities), world.PlanLabel(slot))])
 			}
 		}
 	}
+	return drawn
+}
+
+// handOut hands out what was drawn, one offer after the other.
+func handOut(drawn [][]int32) func(slot int) int32 {
 	return func(slot int) int32 {
 		if len(drawn[slot]) == 0 {
 			return priorities[0] // of what is offered when the script is over

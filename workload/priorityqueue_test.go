@@ -11,6 +11,7 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -25,7 +26,7 @@ func cleanUnderAllFaults(t *testing.T, kind, recipe string) {
 	if r.Verdict != sim.VerdictOK {
 		t.Errorf("%s (%s): %s %s", kind, recipe, r.Verdict, r.Reason)
 		for _, f := range r.Violations {
-			t.Log(sim.Story(w, f.Violation, f.Trace))
+			t.Log(f.Story(w))
 		}
 	}
 	for name, times := range r.Struck {
@@ -36,7 +37,7 @@ func cleanUnderAllFaults(t *testing.T, kind, recipe string) {
 }
 
 // accused wants a property broken within 3000 episodes.
-func accused(t *testing.T, w *workload.Workload, faults sim.Faults, property string) {
+func accused(t *testing.T, w *workload.Workload, faults world.Faults, property string) {
 	t.Helper()
 	r := campaign(t, w, sim.Config{Episodes: 3000, Until: property, Seed: 1, Faults: faults, NoFaultsAtAll: true,
 		NoShrink: true})
@@ -79,7 +80,7 @@ func (q *hasty) Poll(context.Context) ([]byte, error) {
 			q.pending = names
 		}
 		if len(q.pending) == 0 {
-			return nil, workload.ErrEmpty
+			return nil, recipes.ErrEmpty
 		}
 		path := "/t/priorityqueue/" + q.pending[0]
 		q.pending = q.pending[1:]
@@ -116,21 +117,21 @@ func TestBrokenPriorityQueues(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		change   func(q *hasty)
-		faults   sim.Faults
+		faults   world.Faults
 		property string
 	}{
-		"uses up its list (Q2)": {func(q *hasty) { q.hoards = true }, sim.NoFaults, "order"},
+		"uses up its list (Q2)": {func(q *hasty) { q.hoards = true }, world.NoFaults, "order"},
 		"sorts texts": {func(q *hasty) {
 			q.name = func(priority int32) string { return "i-" + strconv.Itoa(int(priority)) + "-" }
-		}, sim.NoFaults, "order"},
-		"does not sync": {func(q *hasty) { q.list = stale }, sim.Lag, "false-empty"},
-		"loses replies": {func(*hasty) {}, sim.Loss, "lost"},
+		}, world.NoFaults, "order"},
+		"does not sync": {func(q *hasty) { q.list = stale }, world.Lag, "false-empty"},
+		"loses replies": {func(*hasty) {}, world.Loss, "lost"},
 	} {
 		t.Run(name, func(t *testing.T) { accused(t, queue(test.change), test.faults, test.property) })
 	}
 	t.Run("nothing", func(t *testing.T) {
 		r, err := sim.Run(t.Context(), queue(func(*hasty) {}),
-			sim.Config{Episodes: 2000, Seed: 1, Faults: sim.Watch | sim.Time, NoFaultsAtAll: true})
+			sim.Config{Episodes: 2000, Seed: 1, Faults: world.Watch | world.Time, NoFaultsAtAll: true})
 		if err != nil || r.Verdict != sim.VerdictOK {
 			t.Errorf("without a mistake: %s %s %v %v", r.Verdict, r.Reason, r.Violations, err)
 		}

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
-	"github.com/zktorture/zktorture/internal/thorough"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
+	_ "github.com/zktorture/zktorture/zoo/listed"
 )
 
 // Words of messages: a znode and a session.
@@ -22,32 +23,32 @@ const (
 // The comments give the mechanism; recipes/published marks each in the code.
 var known = []struct {
 	kind, recipe string
-	faults       sim.Faults
+	faults       world.Faults
 	property     string
 	names        string
 }{
 	// W2: sorted by session, not by age
-	{"lock", "published/WriteLock", sim.NoFaults, "exclusion", session + `.*` + session},
+	{"lock", "published/WriteLock", world.NoFaults, "exclusion", session + `.*` + session},
 	// W2
-	{"lock", "published/WriteLock", sim.NoFaults, "order", znode + `.*` + znode},
+	{"lock", "published/WriteLock", world.NoFaults, "order", znode + `.*` + znode},
 	// W3: one prefix a session
-	{"lock", "published/WriteLock", sim.NoFaults, "exclusion-in-session", session + `.*` + session},
+	{"lock", "published/WriteLock", world.NoFaults, "exclusion-in-session", session + `.*` + session},
 	// W1: the predecessor has gone before the watch
-	{"lock", "published/WriteLock", sim.NoFaults, "lost-wakeup", znode + `.*` + znode},
+	{"lock", "published/WriteLock", world.NoFaults, "lost-wakeup", znode + `.*` + znode},
 	// W5: an unlock that failed forgets the znode
-	{"lock", "published/WriteLock", sim.Loss, "orphan", znode + `.*` + session},
+	{"lock", "published/WriteLock", world.Loss, "orphan", znode + `.*` + session},
 	// W7: nobody clears the id
-	{"lock", "published/WriteLock", sim.Expiry, "belief", session + `.*has been told`},
+	{"lock", "published/WriteLock", world.Expiry, "belief", session + `.*after learning`},
 	// W8: recovery from a server that is behind
-	{"lock", "published/WriteLock", sim.Loss | sim.Lag, "self-block", znode + `.*` + znode},
+	{"lock", "published/WriteLock", world.Loss | world.Lag, "self-block", znode + `.*` + znode},
 	// DQ1: two make the root
-	{"queue", "published/DistributedQueue", sim.NoFaults, "unexpected-error", `c\d's \w+\(.*node already exists`},
+	{"queue", "published/DistributedQueue", world.NoFaults, "unexpected-error", `c\d's \w+\(.*node already exists`},
 	// DQ2: deleted, reply lost, gone
-	{"queue", "published/DistributedQueue", sim.Loss, "lost", znode + ` with value \w+`},
+	{"queue", "published/DistributedQueue", world.Loss, "lost", znode + ` with value \w+`},
 	// DQ5: numbers start again
-	{"queue", "published/DistributedQueue", sim.Reap, "duplicate", `\w+\(\) .* returned (v\w+).*\w+\(\) .* returned`},
+	{"queue", "published/DistributedQueue", world.Reap, "duplicate", `\w+\(\) .* returned (v\w+).*\w+\(\) .* returned`},
 	// DQ6: sorted as text
-	{"queue", "published/DistributedQueue", sim.Wrap, "order", `offer\(v\w+\).*offer\(v\w+\)`},
+	{"queue", "published/DistributedQueue", world.Wrap, "order", `offer\(v\w+\).*offer\(v\w+\)`},
 }
 
 // Each is found within 4000 episodes, as a property of its own.
@@ -62,7 +63,7 @@ func TestKnownBugsAreFound(t *testing.T) {
 	}
 	// DQ7: reads from a server that is behind
 	stale := func(property string) string {
-		return find(t, "queue", "published/DistributedQueue", sim.Lag, property)
+		return find(t, "queue", "published/DistributedQueue", world.Lag, property)
 	}
 	if stale("false-empty")+stale("stale-peek") == "" {
 		t.Errorf("published/DistributedQueue under lag: neither false-empty nor stale-peek broke")
@@ -70,7 +71,7 @@ func TestKnownBugsAreFound(t *testing.T) {
 }
 
 // find returns the message of the first violation of a property, "" if 4000 episodes have none.
-func find(t *testing.T, kind, recipe string, faults sim.Faults, property string) string {
+func find(t *testing.T, kind, recipe string, faults world.Faults, property string) string {
 	t.Helper()
 	cfg := sim.Config{Episodes: 4000, Until: property, Seed: 1, Faults: faults, NoFaultsAtAll: true, NoShrink: true}
 	return messageOf(campaign(t, lookUp(t, kind, recipe), cfg), property)
@@ -87,7 +88,7 @@ func lookUp(t *testing.T, kind, recipe string) *workload.Workload {
 
 func campaign(t *testing.T, w sim.Workload, cfg sim.Config) sim.Result {
 	t.Helper()
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	r, err := sim.Run(context.Background(), w, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -106,12 +107,12 @@ func messageOf(r sim.Result, property string) string {
 
 // Our own recipes keep their promises under all faults, and every fault has struck.
 func TestOursAreClean(t *testing.T) {
-	episodes := thorough.Of(2500, 5000)
+	episodes := testkit.Sized(2500, 5000)
 	if testing.Short() {
 		episodes = 1000
 	}
 	for _, of := range [][2]string{{"lock", "ours"}, {"queue", "ours"}, {"queue", "ours/receipts"}} {
-		for _, strategy := range []string{"random", "sweep"} {
+		for _, strategy := range []string{"random", "patterns"} {
 			r := campaign(t, lookUp(t, of[0], of[1]), sim.Config{Episodes: episodes, Seed: 1, Strategy: strategy})
 			if r.Verdict != sim.VerdictOK {
 				t.Errorf("%v, %s: %s (%s) %v", of, strategy, r.Verdict, r.Reason, r.Violations)

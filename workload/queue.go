@@ -5,20 +5,9 @@ package workload
 // Clients offer values, each a different one, poll, take and peek, on one queue. When all have finished, one of them
 // drains it.
 //
-// Properties:
-//
-//   - the history is linearizable for a FIFO queue, where an operation that failed with an unknown outcome may have
-//     happened. What is broken is named: duplicate (a value removed twice), phantom (removed, never offered), order
-//     (overtaking), false-empty, stale-peek, lost. Peeks and empties are judged strictly: a queue may not answer from a
-//     stale replica. An operation of unknown outcome is held to what the world knows of it: that it removed an item's
-//     znode, or, where requests are seen, also that it had no effect (see resolve.go).
-//   - lost: no operation removes an item and then reports an error that does not say so. An operation says so by an
-//     error that is recipes.ErrUnknownOutcome. (A consumer that dies after the removal loses the item: any queue
-//     without a claim is at-most-once.)
-//   - progress: a take returns when there is something to take (else: lost-wakeup).
-//   - unexpected-error: no error without a reason; in particular none that only says that two clients had met.
-//   - no leaks: no znode but the empty parent, no watch on what will not come, no goroutine.
-//   - unusable: as for a lock.
+// Peeks and empties are judged strictly: a queue may not answer from a stale replica. An operation of unknown outcome is
+// held to what the world knows of it: that it removed an item's znode, or also that it had no effect (see removals.go). A
+// consumer that dies after the removal loses the item: any queue without a claim is at-most-once.
 
 import (
 	"context"
@@ -27,11 +16,11 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
-	"github.com/zktorture/zktorture/zoo/published"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // noneLost is promised of queues.
@@ -58,19 +47,17 @@ var queueKind = Kind{
 			func(c recipes.Conn, path string) Queuer { return recipes.NewQueue(c, path) }),
 		queueEntry("ours/receipts", "recipes.Queue with receipts: unknown outcomes are resolved",
 			func(c recipes.Conn, path string) Queuer { return recipes.NewQueue(c, path, recipes.WithReceipts()) }),
-		queueEntry("published/DistributedQueue", "Apache ZooKeeper 3.4.6 recipes/queue, as published",
-			func(c recipes.Conn, path string) Queuer { return published.NewQueue(c, path, published.AllBugs()) }),
 	},
 }
 
 var queueEntry = entries("queue", Queue)
 
-// Queuer is a queue as the workload uses it: Poll returns [ErrEmpty] when there is nothing. A recipe may also have
+// Queuer is a queue as the workload uses it: Poll returns recipes.ErrEmpty when there is nothing. A recipe may also have
 //
 //	Take(context.Context) ([]byte, error) // waits until there is something
 //	Peek(context.Context) ([]byte, error) // ErrEmpty when there is nothing
 //
-// and is then checked in these too.
+// Optional methods are tested, too.
 type Queuer interface {
 	Offer(ctx context.Context, data []byte) error
 	Poll(ctx context.Context) ([]byte, error)
@@ -92,7 +79,7 @@ func Queue(new func(c recipes.Conn, path string) Queuer, opts ...Option) *Worklo
 	return workloadOf("queue", linearizability.Queue(), new, planFIFO, opts)
 }
 
-func planFIFO(p *sim.Plan, path string, new maker[Queuer]) *queueEpisode {
+func planFIFO(p *world.Plan, path string, new maker[Queuer]) *queueEpisode {
 	return planQueue(p, path, func(c recipes.Conn) queueClient {
 		q := new(c, path)
 		return queueClient{q, func(ctx context.Context, it queueItem) error { return q.Offer(ctx, []byte(it.value)) }}
@@ -144,15 +131,16 @@ type queueEpisode struct {
 	offered        []int                // by slot
 }
 
-func planQueue(p *sim.Plan, path string, new func(c recipes.Conn) queueClient) *queueEpisode {
+func planQueue(p *world.Plan, path string, new func(c recipes.Conn) queueClient) *queueEpisode {
 	turns := oneOf("offer", "poll", "take", "offer", "take", "peek")
 	e := &queueEpisode{Script: planScript(p, path, 3, turns), new: new}
+	e.Drains = true
 	e.offered = make([]int, len(e.turns))
 	return e
 }
 
 // MayWaitForever: a take may wait for ever at a queue that may be empty.
-func (e *queueEpisode) MayWaitForever(all, waiting []*sim.Op) []*sim.Op {
+func (e *queueEpisode) MayWaitForever(all, waiting []*world.Op) []*world.Op {
 	if surelyLeft(all) > 0 {
 		return nil
 	}
@@ -160,14 +148,14 @@ func (e *queueEpisode) MayWaitForever(all, waiting []*sim.Op) []*sim.Op {
 }
 
 // surelyLeft returns how many items there are at least in the queue.
-func surelyLeft(ops []*sim.Op) (items int) {
+func surelyLeft(ops []*world.Op) (items int) {
 	for _, op := range ops {
 		offer := op.Name == "offer"
 		switch {
-		case offer && op.Outcome == sim.OK:
+		case offer && op.Outcome == world.OK:
 			items++
-		case offer || op.Name == "peek" || op.Outcome == sim.Fail || op.Outcome == sim.Running:
-		case op.Outcome == sim.Unknown || op.Result != "":
+		case offer || op.Name == "peek" || op.Outcome == world.Fail || op.Outcome == world.Running:
+		case op.Outcome == world.Unknown || op.Result != "":
 			items--
 		}
 	}
@@ -180,12 +168,11 @@ func (e *queueEpisode) Run(u User) {
 	for name := range e.Turns(u) {
 		e.operate(u, q, name)
 	}
-	e.afresh(u, func() *sim.Op { return e.offer(u, q) }, func() {
+	e.finalOp(u, func() *world.Op { return e.offer(u, q) }, func() {
 		e.Over(q.recipe)
 		q = e.user(e.new(u.Conn()))
 	})
-	if e.Slot(u) == 0 {
-		u.AwaitOthers()
+	if e.Last(u) {
 		e.drain(u, q)
 	}
 	e.Over(q.recipe)
@@ -195,13 +182,13 @@ func (e *queueEpisode) Run(u User) {
 func (e *queueEpisode) drain(u User, q queueUser) {
 	for range 200 {
 		op := e.operate(u, q, "poll")
-		if op.Outcome == sim.OK && op.Result == "" {
+		if op.Outcome == world.OK && op.Result == "" {
 			return
 		}
 	}
 }
 
-func (e *queueEpisode) operate(u User, q queueUser, name string) *sim.Op {
+func (e *queueEpisode) operate(u User, q queueUser, name string) *world.Op {
 	if name == "offer" {
 		return e.offer(u, q)
 	}
@@ -211,7 +198,7 @@ func (e *queueEpisode) operate(u User, q queueUser, name string) *sim.Op {
 	return remove(u, name, q.removals[name])
 }
 
-func (e *queueEpisode) offer(u User, q queueUser) *sim.Op {
+func (e *queueEpisode) offer(u User, q queueUser) *world.Op {
 	s := e.Slot(u)
 	e.offered[s]++
 	it := queueItem{value: "v" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(e.offered[s])}
@@ -226,16 +213,16 @@ func (e *queueEpisode) offer(u User, q queueUser) *sim.Op {
 }
 
 // remove runs an operation that returns an item, or ErrEmpty.
-func remove(u User, name string, f func(context.Context) ([]byte, error)) *sim.Op {
+func remove(u User, name string, f func(context.Context) ([]byte, error)) *world.Op {
 	ctx, op := u.Begin(name, "", true)
 	data, err := f(ctx)
 	switch {
 	case err == nil:
-		u.End(op, sim.OK, string(data), nil)
-	case errors.Is(err, ErrEmpty):
-		u.End(op, sim.OK, "", nil)
+		u.End(op, world.OK, string(data), nil)
+	case errors.Is(err, recipes.ErrEmpty):
+		u.End(op, world.OK, "", nil)
 	case name == "peek":
-		u.End(op, sim.Fail, "", err)
+		u.End(op, world.Fail, "", err)
 	default:
 		u.End(op, mutationOutcome(err), suspect(err), err)
 	}
@@ -254,11 +241,11 @@ func suspect(err error) string {
 // mutationOutcome tells what an error says about a change: nothing is known then, except that a
 // request that ZooKeeper has refused, or one of this project's recipes that does not say
 // ErrUnknownOutcome, changed nothing. Without knowing the recipe it is safest not to rely on that.
-func mutationOutcome(err error) sim.Outcome {
+func mutationOutcome(err error) world.Outcome {
 	if err == nil {
-		return sim.OK
+		return world.OK
 	}
-	return sim.Unknown
+	return world.Unknown
 }
 
 func (e *queueEpisode) Judge(v *View) Judgement {
@@ -279,15 +266,15 @@ func (e *queueEpisode) Judge(v *View) Judgement {
 	return j
 }
 
-// impatient finds a take that failed by the connection's loss and has removed nothing: see [Patient].
+// impatient finds a take that failed by the connection's loss and has removed nothing: see [Dialect].
 func (v *View) impatient() []sim.Violation {
-	i := slices.IndexFunc(v.Ops, func(op *sim.Op) bool {
+	i := slices.IndexFunc(v.Ops, func(op *world.Op) bool {
 		return op.Name == "take" && !op.Cancelled && Disconnected(op.Err) && !isUnknown(op)
 	})
 	if i < 0 {
 		return nil
 	}
-	return broken("unexpected-error", []*sim.Op{v.Ops[i]},
+	return broken("unexpected-error", []*world.Op{v.Ops[i]},
 		"%s's take at %s failed with %q instead of waiting", Who(v.Ops[i]), v.When(v.Ops[i]), v.Ops[i].Err)
 }
 
@@ -310,9 +297,9 @@ func (e *queueEpisode) stuck(v *View) []sim.Violation {
 
 func (e *queueEpisode) History(v *View) linearizability.History {
 	known := e.resolve(v)
-	return v.History(func(op *sim.Op, add func(linearizability.Operation)) {
+	return v.History(func(op *world.Op, add func(linearizability.Operation)) {
 		o := textOf(op)
-		known.apply(op, &o, linearizability.Str)
+		known[op.Number].apply(op, &o, linearizability.Str)
 		add(o)
 	})
 }
@@ -327,14 +314,14 @@ func (e *queueEpisode) lost(v *View) []sim.Violation {
 	for i := range made.all {
 		c := &made.all[i]
 		op := made.by(c)
-		if c.Op != fakezk.OpDelete || op == nil || op.Name == "offer" || op.Err == nil || isUnknown(op) {
+		if c.Op != wire.OpDelete || op == nil || op.Name == "offer" || op.Err == nil || isUnknown(op) {
 			continue
 		}
 		if offer := made.maker(c.Path); offer != nil && offer.Name == "offer" && !e.returned(v, offer.Arg) {
-			return []sim.Violation{sim.Violation{Property: "lost", Ops: []*sim.Op{offer, op}}.Saying(
+			return []sim.Violation{sim.Violation{Property: "lost", Ops: []*world.Op{offer, op}}.Saying(
 				"%s removed %s with value %s (step %d) and then failed with %q, which does not say so: "+
 					"the item is gone and nobody got it",
-				v.call(op), sim.Path(c.Path), offer.Arg, c.Step, op.Err)}
+				v.call(op), world.Path(c.Path), offer.Arg, c.Step, op.Err)}
 		}
 	}
 	return nil
@@ -344,11 +331,11 @@ func (e *queueEpisode) lost(v *View) []sim.Violation {
 func (e *queueEpisode) lostByEvidence(v *View) []sim.Violation {
 	known := e.resolve(v)
 	for _, op := range v.Ops {
-		value := known[op.Number].value
+		value := known[op.Number].Value
 		if !removes(op) || value == "" || op.Err == nil || isUnknown(op) || e.returned(v, value) {
 			continue
 		}
-		return broken("lost", []*sim.Op{op},
+		return broken("lost", []*world.Op{op},
 			"%s removed %s and then failed with %q, which does not say so: the item is gone and nobody got it",
 			v.call(op), value, op.Err)
 	}
@@ -356,7 +343,7 @@ func (e *queueEpisode) lostByEvidence(v *View) []sim.Violation {
 }
 
 func (e *queueEpisode) returned(v *View, value string) bool {
-	return slices.ContainsFunc(v.Ops, func(op *sim.Op) bool {
-		return op.Result == value && op.Outcome == sim.OK && op.Name != "peek"
+	return slices.ContainsFunc(v.Ops, func(op *world.Op) bool {
+		return op.Result == value && op.Outcome == world.OK && op.Name != "peek"
 	})
 }

@@ -9,16 +9,17 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
 // Small recipes, each with one thing about it, and what a workload has to say of them: some look
 // broken and are not, some break what no published recipe breaks.
 
-var world = zk.WorldACL(zk.PermAll)
+var openACL = zk.WorldACL(zk.PermAll)
 
 // silent is a correct lock that cannot tell whether it is still held: its user has to look after
 // the session. A holder that has not been told of the end of its session is no violation.
@@ -31,7 +32,7 @@ func (s silent) Lock(ctx context.Context) error   { return s.lock.Lock(ctx) }
 func (s silent) Unlock(ctx context.Context) error { return s.lock.Unlock(ctx) }
 
 func TestZombiesThatHaveNotBeenToldBreakNothing(t *testing.T) {
-	wantClean(t, workload.Lock(newSilent), sim.Expiry|sim.Pause|sim.Crash|sim.Time)
+	wantClean(t, workload.Lock(newSilent), world.Expiry|world.Pause|world.Crash|world.Time)
 }
 
 // believer is a correct lock, but says that it is held until it is released.
@@ -43,8 +44,8 @@ func TestBeliefAgainstBetterKnowledge(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 		return believer{newSilent(c, path).(silent)}
 	})
-	wantClean(t, w, sim.Loss|sim.Watch|sim.Crash)
-	wantBroken(t, w, sim.Expiry, "belief", "has been told that this session expired")
+	wantClean(t, w, world.Loss|world.Watch|world.Crash)
+	wantBroken(t, w, world.Expiry, "belief", "after learning that this session expired")
 }
 
 // sameToken is a correct lock with a token that does not grow.
@@ -56,7 +57,7 @@ func TestTokensHaveToGrow(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 		return sameToken{newSilent(c, path).(silent)}
 	})
-	wantBroken(t, w, sim.NoFaults, "fencing", "the token did not grow")
+	wantBroken(t, w, world.NoFaults, "fencing", "the token did not grow")
 }
 
 // gaps makes and removes other znodes beside those that queue, so that numbers are left out.
@@ -67,7 +68,7 @@ type gaps struct {
 }
 
 func (g gaps) Lock(ctx context.Context) error {
-	if path, err := g.conn.Create("/t/lock/other-", nil, zk.FlagSequence, world); err == nil {
+	if path, err := g.conn.Create("/t/lock/other-", nil, zk.FlagSequence, openACL); err == nil {
 		g.conn.Delete(path, -1)
 	}
 	return g.silent.Lock(ctx)
@@ -77,7 +78,7 @@ func TestGapsInSequenceNumbersAreNormal(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 		return gaps{newSilent(c, path).(silent), c}
 	})
-	wantClean(t, w, sim.NoFaults)
+	wantClean(t, w, world.NoFaults)
 }
 
 // crowd is a lock whose waiters all watch the holder: fair it is not asked to be, but each release
@@ -88,8 +89,8 @@ type crowd struct {
 }
 
 func (l *crowd) Lock(context.Context) (err error) {
-	l.conn.Create("/t/lock", nil, 0, world)
-	l.own, err = l.conn.Create("/t/lock/n-", nil, zk.FlagEphemeralSequential, world)
+	l.conn.Create("/t/lock", nil, 0, openACL)
+	l.own, err = l.conn.Create("/t/lock/n-", nil, zk.FlagEphemeralSequential, openACL)
 	for err == nil {
 		var names []string
 		names, _, err = l.conn.Children("/t/lock")
@@ -108,7 +109,7 @@ func (l *crowd) Unlock(context.Context) error { return l.conn.Delete(l.own, -1) 
 
 func TestHerd(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, _ string) workload.Locker { return &crowd{conn: c} })
-	wantBroken(t, w, sim.NoFaults, "herd", "waiting operations, the first of them")
+	wantBroken(t, w, world.NoFaults, "herd", " waiters, ")
 }
 
 // noLock grants the lock to everybody.
@@ -119,7 +120,7 @@ func (noLock) Unlock(context.Context) error { return nil }
 
 func TestNoLockAtAll(t *testing.T) {
 	w := workload.Lock(func(recipes.Conn, string) workload.Locker { return noLock{} })
-	wantBroken(t, w, sim.NoFaults, "exclusion", "session 0x")
+	wantBroken(t, w, world.NoFaults, "exclusion", "session 0x")
 }
 
 // untidy leaves a watch behind on a znode that will not come.
@@ -137,7 +138,7 @@ func TestWatchLeftBehind(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 		return untidy{newSilent(c, path).(silent), c}
 	})
-	wantBroken(t, w, sim.NoFaults, "watch-leak", "/t/never")
+	wantBroken(t, w, world.NoFaults, "watch-leak", "/t/never")
 }
 
 // rereader reads what it has written. A server refuses a client that has seen more than the server
@@ -152,7 +153,7 @@ var errReadThePast = errors.New("read the past")
 func (r rereader) Lock(ctx context.Context) error {
 	session := r.conn.(interface{ SessionID() int64 }).SessionID
 	before := session()
-	path, err := r.conn.Create("/t/mark-", nil, zk.FlagEphemeralSequential, world)
+	path, err := r.conn.Create("/t/mark-", nil, zk.FlagEphemeralSequential, openACL)
 	if err != nil {
 		return r.silent.Lock(ctx)
 	}
@@ -170,7 +171,7 @@ func TestReadsWithinASessionDoNotGoBack(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 		return rereader{newSilent(c, path).(silent), c}
 	})
-	r := campaign(t, w, sim.Config{Episodes: 3000, Seed: 1, Faults: sim.Lag | sim.Loss | sim.Watch})
+	r := campaign(t, w, sim.Config{Episodes: 3000, Seed: 1, Faults: world.Lag | world.Loss | world.Watch})
 	if text := messageOf(r, "panic"); text != "" || r.Struck["lag"] < 100 {
 		t.Errorf("lag struck %d times: %s", r.Struck["lag"], text)
 	}
@@ -198,8 +199,8 @@ func (v vague) Poll(ctx context.Context) ([]byte, error) {
 
 // An item that is gone after an error is lost only if the error does not say that it may be.
 func TestHonestErrorsLoseNothing(t *testing.T) {
-	wantClean(t, workload.Queue(newVague(false)), sim.Loss|sim.Expiry)
-	wantBroken(t, workload.Queue(newVague(true)), sim.Loss, "lost", "which does not say so")
+	wantClean(t, workload.Queue(newVague(false)), world.Loss|world.Expiry)
+	wantBroken(t, workload.Queue(newVague(true)), world.Loss, "lost", "which does not say so")
 }
 
 // deaf is a queue whose take sees nothing but what is there when it is called, and waits else. At a
@@ -207,7 +208,7 @@ func TestHonestErrorsLoseNothing(t *testing.T) {
 type deaf struct{ vague }
 
 func (d deaf) Take(ctx context.Context) ([]byte, error) {
-	if data, err := d.Poll(ctx); err != workload.ErrEmpty {
+	if data, err := d.Poll(ctx); err != recipes.ErrEmpty {
 		return data, err
 	}
 	<-ctx.Done()
@@ -218,23 +219,23 @@ func TestTakeThatSleepsOn(t *testing.T) {
 	w := workload.Queue(func(c recipes.Conn, path string) workload.Queuer {
 		return deaf{newVague(false)(c, path).(vague)}
 	})
-	wantBroken(t, w, sim.NoFaults, "lost-wakeup", "although there are items in the queue")
+	wantBroken(t, w, world.NoFaults, "lost-wakeup", "although there are items in the queue")
 }
 
 // wantClean wants nothing broken in 2000 episodes.
-func wantClean(t *testing.T, w sim.Workload, faults sim.Faults) {
+func wantClean(t *testing.T, w sim.Workload, faults world.Faults) {
 	t.Helper()
 	r := campaign(t, w, sim.Config{Episodes: 2000, Seed: 1, Faults: faults, NoFaultsAtAll: true})
 	if r.Verdict != sim.VerdictOK {
 		t.Errorf("under %v: %s (%s)", faults, r.Verdict, r.Reason)
 		for _, f := range r.Violations {
-			t.Log(sim.Story(w, f.Violation, f.Trace))
+			t.Log(f.Story(w))
 		}
 	}
 }
 
 // wantBroken wants a property broken, with a message that says so.
-func wantBroken(t *testing.T, w sim.Workload, faults sim.Faults, property, part string) {
+func wantBroken(t *testing.T, w sim.Workload, faults world.Faults, property, part string) {
 	t.Helper()
 	r := campaign(t, w, sim.Config{Episodes: 2000, Until: property, Seed: 1, Faults: faults, NoFaultsAtAll: true,
 		NoShrink: true})
@@ -248,7 +249,7 @@ func wantBroken(t *testing.T, w sim.Workload, faults sim.Faults, property, part 
 // sees them all.
 func TestEveryRecipeIsJudged(t *testing.T) {
 	for _, e := range workload.Entries() {
-		r, err := sim.Run(t.Context(), e.New(), sim.Config{Episodes: bubbles.Share(300), Seed: 1, NoShrink: true})
+		r, err := sim.Run(t.Context(), e.New(), sim.Config{Episodes: testkit.Share(300), Seed: 1, NoShrink: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,31 +5,15 @@ package workload
 // Clients, some with two users on one session, read and write under one lock again and again; they try, wait, ask
 // holders to release, turn their writing into reading, give up, crash and come back. A third of the holds take time,
 // as of a lock.
-//
-// Properties, besides belief, idle, false-lost, progress, no leaks, unexpected-error and unusable, which are those of a
-// lock:
-//
-//   - exclusion: while a client whose session is alive writes, no other client whose session is alive holds the lock.
-//     Holds begin and end, and exclusion-in-session is, as for a lock. A downgrade has no gap: no other writer comes
-//     between.
-//   - fencing: a writer's token is greater than those of all holds that were over before, a reader's greater than
-//     those of all writers. Judged if the recipe has Token.
-//   - order: among operations that queue with sequential znodes, none is granted the lock while an older znode of a
-//     waiting operation is there, unless both read.
-//   - herd: the deletion of a reader's znode wakes at most one waiting operation, that of a writer's at most one that
-//     waits to write.
-//   - revocation: a holder is asked to release the lock only if a user has called Revoke. Judged if the recipe has
-//     Revoke and Revoked.
 
 import (
 	"context"
 	"slices"
 	"strconv"
-	"sync/atomic"
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // rwLockKind is the table's line for this kind, see [Kind].
@@ -43,7 +27,7 @@ var rwLockKind = Kind{
 			Text: "a writer holds the lock alone while its session and the others' are alive; " +
 				"no other writer gets in during a downgrade",
 		},
-		{Names: []string{"belief"}, Text: "a client that has been told that its session is gone stops acting as a holder"},
+		sober("a holder"),
 		{
 			Names: []string{"fencing"},
 			Text:  "a writer's token is greater than all earlier ones, a reader's is greater than those of all earlier writers",
@@ -51,11 +35,7 @@ var rwLockKind = Kind{
 		{Names: []string{"order"}, Text: "waiters get the lock in queue order, readers together"},
 		{Names: []string{"herd"}, Text: "one release wakes at most one writer, and wakes readers only if a writer releases"},
 		{Names: []string{"revocation"}, Text: "a holder is asked to release the lock only if another client has requested that"},
-		{
-			Names: []string{"progress"},
-			Text:  "once faults are healed every waiter gets the lock",
-			Also:  []string{"lost-wakeup", "self-block", "orphan", "deadlock"},
-		},
+		served("every waiter gets the lock"),
 		busy, truthful, usable, tidy, noLeaks,
 	},
 	Recipes: []Entry{
@@ -77,7 +57,7 @@ var rwLockEntry = entries("rwlock", RWLock)
 //	Revoke(context.Context) error     // asks the holders to release it, and
 //	Revoked() <-chan struct{}         // tells the present holder of that
 //
-// and is then checked in these too.
+// Optional methods are tested, too.
 type RWLocker interface {
 	RLock(context.Context) error
 	RUnlock(context.Context) error
@@ -109,257 +89,138 @@ type rwRecipe struct {
 // RWLock is the read/write lock workload for a recipe. new is called once for each user of a
 // session; all that it returns must be about the same lock.
 func RWLock(new func(c recipes.Conn, path string) RWLocker, opts ...Option) *Workload {
-	return workloadOf("rwlock", linearizability.RWLock(), new, planRWLock, opts)
+	return rwContest.workload(new, opts)
 }
 
-// rwEpisode is one planned episode.
-type rwEpisode struct {
-	Script[rwTurn]
-	new     maker[RWLocker]
-	revokes atomic.Int64 // how often Revoke has been called
-	found   []sim.Violation
+// The ways to hold a read/write lock, by their places in the contest.
+const (
+	writing = iota
+	reading
+)
+
+var rwContest = contest[RWLocker, rwRecipe]{
+	kind: "rwlock", model: linearizability.RWLock(),
+	ways: []way[RWLocker, rwRecipe]{{
+		Role: roleOf("the lock", "acquire", linearizability.RWLock()),
+		take: RWLocker.Lock, give: RWLocker.Unlock,
+		tries: func(l *rwRecipe) func(context.Context) (bool, error) {
+			if l.Try == nil {
+				return nil
+			}
+			return l.Try.TryLock
+		},
+	}, {
+		Role: roleOf("the lock", "racquire", linearizability.RWLock()),
+		take: RWLocker.RLock, give: RWLocker.RUnlock,
+		tries: func(l *rwRecipe) func(context.Context) (bool, error) {
+			if l.TryRead == nil {
+				return nil
+			}
+			return l.TryRead.TryRLock
+		},
+	}},
+	note: "use", with: "under the lock",
+	before: revoke, quits: asked, after: downgrade,
+	exclude: conflict, ordered: numbered, holds: rwHolds, history: rwHistory,
+	excused: func(maker, op *world.Op) bool { // a writer's end wakes any number of readers
+		return maker != nil && writes(maker) && reads(op)
+	},
 }
 
-// rwTurn is one turn of a user: acquire, use, perhaps downgrade and use again, release.
-type rwTurn struct {
-	reads, try, revoke, downgrade bool
-	uses                          int
-	errands                       []errand
-	cancelRelease                 bool
-}
-
-func planRWLock(p *sim.Plan, path string, new maker[RWLocker]) *rwEpisode {
-	return &rwEpisode{Script: planScript(p, path, 4, drawRWTurn), new: new}
-}
-
-func drawRWTurn(p *sim.Plan, label string) rwTurn {
-	t := rwTurn{reads: p.Part(2, label) == 1, try: p.Choose(4, label) == 3}
-	t.uses = [...]int{1, 2, 0}[p.Choose(3, label)]
-	t.revoke = p.Choose(8, label) == 7
-	t.downgrade = !t.reads && p.Choose(3, label) == 2
-	t.cancelRelease = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
-	t.errands = drawErrands(p, label)
-	return t
-}
-
-func (e *rwEpisode) Run(u User) {
-	made := func(c recipes.Conn, path string) rwRecipe { return able[rwRecipe](&e.terms, e.new(c, path)) }
-	lock := made(u.Conn(), e.Path)
-	h := e.household(u, func(c recipes.Conn, path string) secondObject {
-		inner := made(c, path)
-		return secondObject{recipe: inner.RWLocker, holder: inner.holder, take: inner.Lock, give: inner.Unlock}
-	})
-	over := func() {
-		h.end()
-		e.Over(lock.RWLocker)
-	}
-	e.AtDeath(u, over)
-	for turn := range e.Turns(u) {
-		e.turn(u, lock, turn, h)
-	}
-	e.afresh(u, func() *sim.Op {
-		return taking(u, lock.holder, "acquire", lock.Lock, "release", lock.Unlock)
-	}, func() {
-		e.Over(lock.RWLocker)
-		lock = made(u.Conn(), e.Path)
-	})
-	over()
-}
-
-func (e *rwEpisode) turn(u User, lock rwRecipe, turn rwTurn, home *household) {
-	if turn.revoke && lock.Revoker != nil {
-		e.revoke(u, lock.Revoker)
-	}
-	name, method := rwMethod(lock, turn)
-	h := take(u, lock.holder, name, method)
-	if h == nil {
-		return
-	}
-	for range turn.uses {
-		if !e.use(u, lock, h) {
-			break
-		}
-	}
-	home.dwell(turn.errands, func() bool { return e.use(u, lock, h) })
-	reads := turn.reads
-	if turn.downgrade && lock.Downgrade != nil {
-		if reads = downgrade(u, lock, h); reads {
-			e.use(u, lock, h)
-		}
-	}
-	release, unlock := "release", lock.Unlock
-	if reads {
-		release, unlock = "rrelease", lock.RUnlock
-	}
-	giveBack(u, lock.believer, h, release, unlock, turn.cancelRelease)
-}
-
-func rwMethod(lock rwRecipe, turn rwTurn) (name string, m method) {
-	switch {
-	case turn.reads && turn.try && lock.TryRead != nil:
-		return "rtry", method{try: lock.TryRead.TryRLock}
-	case turn.reads:
-		return "racquire", method{wait: lock.RLock}
-	case turn.try && lock.Try != nil:
-		return "try", method{try: lock.Try.TryLock}
-	}
-	return "acquire", method{wait: lock.Lock}
-}
-
-// use does something under the lock as long as the user believes that it holds it, and is not asked to release it.
-func (e *rwEpisode) use(u User, lock rwRecipe, h *hold) bool {
-	if e.asked(lock.Revoker, h) || !believes(u, lock.believer, h, &e.found) {
-		return false
-	}
-	u.Do("use", func() string { return "under the lock" })
-	return true
-}
-
-// asked tells whether the holder is asked to release the lock.
-func (e *rwEpisode) asked(r revoker, h *hold) bool {
-	if r == nil {
+// asked reports whether the holder is asked to release the lock.
+func asked(p *contestant[RWLocker, rwRecipe], h *Held) bool {
+	if p.can.Revoker == nil {
 		return false
 	}
 	select {
-	case <-r.Revoked():
+	case <-p.can.Revoker.Revoked():
 	default:
 		return false
 	}
-	if e.revokes.Load() == 0 {
-		e.found = append(e.found, broken("revocation", []*sim.Op{h.op},
+	if p.of.revokes.Load() == 0 {
+		h.find(broken("revocation", []*world.Op{h.op},
 			"%s, whose %s returned at step %d, is asked to release the lock although nobody has called Revoke",
-			Who(h.op), h.op.Name, sim.StepOf(h.op.Return))...)
+			Who(h.op), h.op.Name, world.StepOf(h.op.Return))[0])
 	}
 	return true
 }
 
-func (e *rwEpisode) revoke(u User, r revoker) {
-	e.revokes.Add(1)
-	ctx, op := u.Begin("revoke", "", true)
-	err := r.Revoke(ctx)
-	end := sim.OK
-	if err != nil {
-		end = sim.Unknown
+// revoke asks the holders to release the lock, in some turns.
+func revoke(p *contestant[RWLocker, rwRecipe], t contestTurn) (goesOn bool) {
+	if !t.revoke || p.can.Revoker == nil {
+		return true
 	}
-	u.End(op, end, "", err)
+	p.of.revokes.Add(1)
+	ctx, op := p.Begin("revoke", "", true)
+	err := p.can.Revoker.Revoke(ctx)
+	end := world.OK
+	if err != nil {
+		end = world.Unknown
+	}
+	p.End(op, end, "", err)
+	return true
 }
 
-// downgrade turns a writer's hold into a reader's and tells whether it did.
-func downgrade(u User, lock rwRecipe, h *hold) bool {
+// downgrade turns a writer's hold into a reader's, in some turns, and returns how it is held then.
+func downgrade(p *contestant[RWLocker, rwRecipe], h *Held, t contestTurn) (way int) {
+	if !t.downgrade || p.can.Downgrade == nil {
+		return t.way
+	}
 	if h.asks {
-		h.ask(u, lock.believer)
+		h.ask()
 	}
-	ctx, op := u.Begin("downgrade", "", true)
-	err := lock.Downgrade.Downgrade(ctx)
+	ctx, op := p.Begin("downgrade", "", true)
+	err := p.can.Downgrade.Downgrade(ctx)
 	if err != nil {
-		u.End(op, sim.Unknown, "", err)
-		return false
+		p.End(op, world.Unknown, "", err)
+		return writing
 	}
-	u.Note(op, h)
-	h.lasts(u, lock.believer, op)
-	u.End(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
-	return true
+	p.Note(op, h)
+	h.lasts(op)
+	p.End(op, world.OK, strconv.FormatInt(h.token, 10), nil)
+	p.use(h)
+	return reading
 }
 
-// The two ways to hold a read/write lock, see [role].
-func writes(op *sim.Op) bool { return op.Name == "acquire" || op.Name == "try" }
-func reads(op *sim.Op) bool {
+// The two ways to hold a read/write lock, see [Role].
+func writes(op *world.Op) bool { return op.Name == "acquire" || op.Name == "try" }
+func reads(op *world.Op) bool {
 	return op.Name == "racquire" || op.Name == "rtry" || op.Name == "downgrade"
 }
-func takes(op *sim.Op) bool { return writes(op) || reads(op) && op.Name != "downgrade" }
+func takes(op *world.Op) bool { return writes(op) || reads(op) && op.Name != "downgrade" }
 
-// until returns a function that finds the operation that ends a hold: the first of the user's later
-// ones with one of these names, if it does not get hold of the lock again before.
-func endedBy(names ...string) func(later []*sim.Op, op *sim.Op) *sim.Op {
-	return func(later []*sim.Op, op *sim.Op) *sim.Op {
-		for _, next := range later {
-			switch {
-			case clientID(next) != clientID(op):
-			case slices.Contains(names, next.Name):
-				return next
-			case takes(next):
-				return nil
-			}
-		}
-		return nil
-	}
-}
-
-func (e *rwEpisode) Judge(v *View) Judgement {
-	// A downgrade ends the writing when it is called and begins the reading when it has returned.
-	writers := v.tenancies(writes, endedBy("release", "downgrade"))
-	readers := v.tenancies(reads, endedBy("rrelease"))
-	all := slices.Concat(writers, readers)
+// rwHolds are the holds of writers and readers. A downgrade ends the writing when it is called and begins the reading
+// when it has returned.
+func rwHolds(v *View) []Hold {
+	all := slices.Concat(v.holds(writes, endedBy(takes, "release", "downgrade")), v.holds(reads, endedBy(takes, "rrelease")))
 	slices.SortStableFunc(all, byGrant)
-	j := e.Judging(v)
-	j.Add(exclusion(v, all, theLock, conflict)...)
-	j.beliefs(v, e.found)
-	j.Add(fencing(v, all, theLock, numbered)...)
-	j.idle(v, waitsForLock, all, 1)
-	j.inner(v)
-	j.falseLost(v, all)
-	j.rwOrder(v)
-	made, _ := v.commits()
-	j.herds(v, 1, func(h sim.Herd, op *sim.Op) bool { // a writer's end wakes any number of readers
-		maker := made.maker(h.Path)
-		return maker != nil && writes(maker) && reads(op)
-	})
-	j.holding(v, theLock, linearizability.RWLock(), e.History(v))
-	return j
+	return all
 }
 
-// conflict tells whether one of two holds is a writer's.
-func conflict(a, b interval) bool { return writes(a.op) || writes(b.op) }
+// conflict reports whether one of two holds is not a reader's.
+func conflict(a, b Hold) bool { return !reads(a.Op) || !reads(b.Op) }
 
-// numbered tells whether the token of the later of two holds has to be larger: not if a writer has become a reader.
-func numbered(a, b interval) bool { return conflict(a, b) && a.op.Data != b.op.Data }
+// numbered reports whether the token of the later of two holds has to be larger: not if a writer has become a reader.
+func numbered(a, b Hold) bool { return conflict(a, b) && a.Op.Data != b.Op.Data }
 
-// rwOrder: the lock is not granted while an older znode of an operation that waits and is in its way is there.
-func (j *Judgement) rwOrder(v *View) {
-	queue, known := v.contenders()
-	if !j.Judges("order", known) {
-		return
-	}
-	for _, x := range queue.granted() {
-		if x.op.Name == "downgrade" {
-			continue
-		}
-		for _, y := range queue {
-			overtaken := (writes(x.op) || writes(y.op)) && y.waits() && y.overtakenBy(v, role{acquire: y.op.Name}, x)
-			if overtaken && queue.last(y, sim.StepOf(x.op.Return)) {
-				j.Add(broken("order", []*sim.Op{y.op, x.op},
-					"%s was granted the lock at step %d by %s for %s, although the older %s of %s was waiting",
-					Who(x.op), sim.StepOf(x.op.Return), x.op.Name, x.path, y.path, Who(y.op))...)
-				return
-			}
-		}
-	}
-}
-
-// waits tells whether a contender does not merely try.
-func (y contender) waits() bool { return waitsForLock(y.op) }
-
-func waitsForLock(op *sim.Op) bool { return op.Name == "acquire" || op.Name == "racquire" }
-
-// History is the episode for the model of a read/write lock with tokens. What happened outside of
-// operations is in it as releases of unknown outcome: a holder's death, or the end of its session.
-func (e *rwEpisode) History(v *View) linearizability.History {
-	holds := v.tenancies(takes, endedBy("release", "rrelease"))
-	h := v.holdings(takes, holds, func(iv interval) role { return role{release: v.ends(iv)} })
+// rwHistory is the episode for the model of a read/write lock with tokens.
+func rwHistory(v *View) linearizability.History {
+	holds := v.holds(takes, endedBy(takes, "release", "rrelease"))
+	h := v.holdings(takes, holds, func(iv Hold) Role { return Role{Release: v.ends(iv)} })
 	for _, op := range v.Ops {
 		if op.Name == "downgrade" {
-			h = append(h, OperationOf(op))
+			h = append(h, operationOf(op))
 		}
 	}
 	return byReturn(h)
 }
 
 // ends names the release of a hold: a reader's if it was one, or had become one.
-func (v *View) ends(iv interval) string {
-	downgraded := slices.ContainsFunc(v.Ops, func(op *sim.Op) bool {
-		return op.Name == "downgrade" && op.Outcome == sim.OK && op.Data == iv.op.Data
+func (v *View) ends(iv Hold) string {
+	downgraded := slices.ContainsFunc(v.Ops, func(op *world.Op) bool {
+		return op.Name == "downgrade" && op.Outcome == world.OK && op.Data == iv.Op.Data
 	})
-	if reads(iv.op) || downgraded {
+	if reads(iv.Op) || downgraded {
 		return "rrelease"
 	}
 	return "release"

@@ -2,9 +2,11 @@ package workload
 
 import (
 	"iter"
+	"reflect"
 	"slices"
 
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/internal/digest"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // Script is the part of an [Episode] that most kinds share: users, and for each of them a list of turns, of whatever
@@ -12,33 +14,41 @@ import (
 type Script[T any] struct {
 	Path    string // the object's
 	Missing bool   // its znode is not there when the episode begins; its parent is
-	terms   terms  // on which the recipe is judged
-	layout  []int  // users by client
-	turns   [][]T  // by slot; consumed
-	fresh   *freshness
+	// Whole says that nothing else was drawn for the episode, and turns are data, so that those with equal scripts are
+	// equal: an exhaustive search runs one of them.
+	Whole bool
+	// Drains says that the first user does something of its own when all others have finished, see [Script.Last].
+	Drains bool
+
+	terms  terms // on which the recipe is judged
+	layout []int // users by client
+	turns  [][]T // by slot; consumed
+	beside any   // data that was drawn beside the script
+	fresh  *finalOps
 }
 
 // NewScript draws how many clients there are, and how many users share the session of each.
-func NewScript[T any](p *sim.Plan, path string) Script[T] {
+func NewScript[T any](p *world.Plan, path string) Script[T] {
 	return Script[T]{Path: path, layout: drawUsers(p)}
 }
 
 // planScript is a script with turns as [Script.Draw] draws them. The object's znode is missing in one of missing
 // episodes.
-func planScript[T any](p *sim.Plan, path string, missing int, draw func(p *sim.Plan, label string) T) Script[T] {
+func planScript[T any](p *world.Plan, path string, missing int, draw func(p *world.Plan, label string) T) Script[T] {
 	c := NewScript[T](p, path)
+	c.Whole = true
 	c.Missing = p.Choose(missing, "the parent is missing") == missing-1
 	c.Draw(p, p.Ops, draw)
-	c.fresh = &freshness{drawn: p.Afresh()}
+	c.fresh = &finalOps{drawn: p.Afresh()}
 	return c
 }
 
 // Draw draws from one turn to most turns for each user. draw draws a turn, with the label that it is given.
-func (c *Script[T]) Draw(p *sim.Plan, most int, draw func(p *sim.Plan, label string) T) {
-	slots := Slot(c.layout, len(c.layout), 0)
+func (c *Script[T]) Draw(p *world.Plan, most int, draw func(p *world.Plan, label string) T) {
+	slots := slot(c.layout, len(c.layout), 0)
 	c.turns = slices.Grow(c.turns, slots)
 	for s := range slots {
-		label := sim.PlanLabel(s)
+		label := world.PlanLabel(s)
 		script := make([]T, p.Turns(most, label))
 		for i := range script {
 			script[i] = draw(p, label)
@@ -48,7 +58,7 @@ func (c *Script[T]) Draw(p *sim.Plan, most int, draw func(p *sim.Plan, label str
 }
 
 // Slot is a user's place among all users.
-func (c *Script[T]) Slot(u User) int { return Slot(c.layout, u.Client(), u.Index()) }
+func (c *Script[T]) Slot(u User) int { return slot(c.layout, u.Client(), u.Index()) }
 
 // Turns are what is left of a user's script: a user that begins anew after a crash goes on with the next.
 func (c *Script[T]) Turns(u User) iter.Seq[T] {
@@ -62,6 +72,16 @@ func (c *Script[T]) Turns(u User) iter.Seq[T] {
 			}
 		}
 	}
+}
+
+// Last waits until all others have finished, if it is the first user's of a script that drains, and reports whether it
+// is.
+func (c *Script[T]) Last(u User) bool {
+	first := c.Drains && c.Slot(u) == 0
+	if first {
+		u.AwaitOthers()
+	}
+	return first
 }
 
 // Users implements [Episode].
@@ -117,9 +137,93 @@ func (c *Script[T]) Judging(v *View) Judgement {
 }
 
 // MayWaitForever implements [Episode]: no operation may.
-func (c *Script[T]) MayWaitForever(_, _ []*sim.Op) []*sim.Op { return nil }
+func (c *Script[T]) MayWaitForever(_, _ []*world.Op) []*world.Op { return nil }
 
 // oneOf draws one of several turns, each of which is a part of its own.
-func oneOf[T any](turns ...T) func(p *sim.Plan, label string) T {
-	return func(p *sim.Plan, label string) T { return turns[p.Part(len(turns), label)] }
+func oneOf[T any](turns ...T) func(p *world.Plan, label string) T {
+	return func(p *world.Plan, label string) T { return turns[p.Part(len(turns), label)] }
+}
+
+// planned is an episode with a [Script].
+type planned interface {
+	planHash(symmetric bool) (sum uint64, clients []uint64, known bool)
+}
+
+// planHash hashes the plan of a simulated episode: many choices of a plan lead to the same episode, as weights are
+// choices, too. It is not known of an episode that may have planned more than data, see [Script], and its clients are not
+// where the first user does something of its own when all have finished.
+func planHash(e world.Episode, symmetric bool) (sum uint64, clients []uint64, known bool) {
+	if s, can := e.(*simulated); can {
+		if e, can := s.of.(planned); can {
+			return e.planHash(symmetric)
+		}
+	}
+	return 0, nil, false
+}
+
+// planHash hashes the script, and what was drawn beside it. The latter need not go with the clients, so that then the
+// order of the clients counts, and nothing is said of each of them.
+func (c *Script[T]) planHash(symmetric bool) (sum uint64, clients []uint64, known bool) {
+	h := dataHash{known: c.Whole}
+	h.add(reflect.ValueOf(c.beside))
+	symmetric = symmetric && c.beside == nil
+	h.sum.Text(c.Path)
+	h.sum.Bool(c.Missing)
+	h.sum.Bool(c.fresh != nil && c.fresh.drawn)
+	h.sum.Int(int64(len(c.layout)))
+	var all uint64
+	slot := 0
+	for _, users := range c.layout {
+		one := dataHash{known: true}
+		one.add(reflect.ValueOf(c.turns[slot : slot+users]))
+		slot += users
+		clients, h.known = append(clients, uint64(one.sum)), h.known && one.known
+		if all += uint64(one.sum); !symmetric {
+			h.sum.Int(int64(one.sum))
+		}
+	}
+	h.sum.Int(int64(all))
+	if c.Drains || c.beside != nil || !h.known {
+		clients = nil
+	}
+	return uint64(h.sum), clients, h.known
+}
+
+// dataHash hashes data. It is not known of what holds anything else, such as a function.
+type dataHash struct {
+	sum   digest.Sum
+	known bool
+}
+
+func (h *dataHash) add(v reflect.Value) {
+	h.sum.Int(int64(v.Kind()))
+	switch v.Kind() {
+	case reflect.Invalid:
+	case reflect.Bool:
+		h.sum.Bool(v.Bool())
+	case reflect.String:
+		h.sum.Text(v.String())
+	case reflect.Slice, reflect.Array:
+		h.sum.Int(int64(v.Len()))
+		for i := range v.Len() {
+			h.add(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			h.add(v.Field(i))
+		}
+	default:
+		h.addNumber(v)
+	}
+}
+
+func (h *dataHash) addNumber(v reflect.Value) {
+	switch {
+	case v.CanInt():
+		h.sum.Int(v.Int())
+	case v.CanUint():
+		h.sum.Int(int64(v.Uint()))
+	default:
+		h.known = false
+	}
 }

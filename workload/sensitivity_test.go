@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -24,13 +25,13 @@ func TestSensitivityOfAPass(t *testing.T) {
 			t.Errorf("%s: %+v is vacuous: %s", kind, s, s.Vacuous())
 		}
 		if s.DuringOp == 0 || s.DuringOp > s.Faults {
-			t.Errorf("%s: %d of %d faults struck during an operation", kind, s.DuringOp, s.Faults)
+			t.Errorf("%s: %d of %d faults hit an operation", kind, s.DuringOp, s.Faults)
 		}
 	}
 }
 
 func TestSensitivityIsDeterministic(t *testing.T) {
-	run := func(workers int) sim.Sensitivity {
+	run := func(workers int) world.Sensitivity {
 		return campaign(t, lookUp(t, "queue", workload.Ours),
 			sim.Config{Episodes: 60, Seed: 3, Workers: workers, Audit: 60}).Sensitivity
 	}
@@ -41,19 +42,19 @@ func TestSensitivityIsDeterministic(t *testing.T) {
 
 // A pass in which nothing could go wrong, or in which it would not have been noticed, says so.
 func TestVacuousPass(t *testing.T) {
-	for want, s := range map[string]sim.Sensitivity{
+	for want, s := range map[string]world.Sensitivity{
 		"": {
 			Episodes: 1, Operations: 2, Overlapping: 2, Corruptions: 8, Noticed: 1},
 		"no operation was judged":               {Episodes: 1},
 		"no two clients' operations overlapped": {Episodes: 1, Operations: 2},
-		"none of 8 corruptions of what the clients saw would have been noticed": {
+		"the checker would have caught none of 8 planted errors": {
 			Episodes: 1, Operations: 2, Overlapping: 2, Corruptions: 8},
 	} {
 		if got := s.Vacuous(); got != want {
 			t.Errorf("%+v: %q, want %q", s, got, want)
 		}
 	}
-	if got := (sim.Sensitivity{Faults: 3}).Vacuous(); got != "" {
+	if got := (world.Sensitivity{Faults: 3}).Vacuous(); got != "" {
 		t.Errorf("what was not measured is said to be vacuous: %s", got)
 	}
 }

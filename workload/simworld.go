@@ -9,22 +9,24 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // simWorld is the simulated world, in which everything is known.
-type simWorld struct{ *sim.World }
+type simWorld struct{ *world.World }
 
-func newView(w *sim.World, path string) *View {
+func newView(w *world.World, path string) *View {
 	return &View{World: simWorld{w}, Ops: w.Ops(), Waiting: w.Waiting(), Left: Leftovers{Path: path}}
 }
 
 func (w simWorld) Faulty() bool { return w.Struck() > 0 }
 
-func (w simWorld) Moment(stamp int64) string { return fmt.Sprintf("step %d", sim.StepOf(stamp)) }
+func (w simWorld) Moment(stamp int64) string { return fmt.Sprintf("step %d", world.StepOf(stamp)) }
 
 func (w simWorld) Span(from, to int64) string {
-	return fmt.Sprintf("steps %d to %d", sim.StepOf(from), sim.StepOf(to))
+	return fmt.Sprintf("steps %d to %d", world.StepOf(from), world.StepOf(to))
 }
 
 func (w simWorld) SessionGone(session int64) (since int64, known bool) { return w.SessionEnd(session) }
@@ -40,22 +42,24 @@ func (w simWorld) FaultFree(from, to int64) (d time.Duration, known bool) {
 func (w simWorld) Beliefs() (known bool) { return true }
 
 // Changes are not known in full where two users of one *zk.Conn have sent requests that could be either's.
-func (w simWorld) Changes() (all []sim.Change, known bool) { return w.World.Changes(), w.Attributed() }
+func (w simWorld) Changes() (all []world.Change, known bool) {
+	return w.World.Changes(), w.Attributed()
+}
 
-func (w simWorld) Herds() (all []sim.Herd, known bool) { return w.World.Herds(), w.Attributed() }
+func (w simWorld) Herds() (all []world.Herd, known bool) { return w.World.Herds(), w.Attributed() }
 
-func (w simWorld) Requests() (*Requests, bool) { return nil, false }
+func (w simWorld) Resolved([]*world.Op) map[int64]Resolved { return nil }
 
-func (w simWorld) commits(ops []*sim.Op) commits { return commits{w.World.Changes(), ops} }
+func (w simWorld) commits(ops []*world.Op) commits { return commits{w.World.Changes(), ops} }
 
-func (w simWorld) Remains(op *sim.Op) bool { return len(w.created(op)) > 0 }
+func (w simWorld) Remains(op *world.Op) bool { return len(w.created(op)) > 0 }
 
 // created returns the znodes that an operation created and that still exist, oldest first.
-func (w simWorld) created(op *sim.Op) []string {
+func (w simWorld) created(op *world.Op) []string {
 	var paths []string
 	all := w.World.Changes()
 	for i := range all {
-		if c := &all[i]; c.Op == fakezk.OpCreate && c.By == op.Number {
+		if c := &all[i]; c.Op == wire.OpCreate && c.By == op.Number {
 			if w.Servers().Czxid(c.Path) == c.Zxid {
 				paths = append(paths, c.Path)
 			}
@@ -64,8 +68,8 @@ func (w simWorld) created(op *sim.Op) []string {
 	return paths
 }
 
-func (w simWorld) Blocked(op *sim.Op, noun string) sim.Violation {
-	found := sim.Violation{Property: "progress", Ops: []*sim.Op{op}}
+func (w simWorld) Blocked(op *world.Op, noun string) sim.Violation {
+	found := sim.Violation{Property: "progress", Ops: []*world.Op{op}}
 	own := w.created(op)
 	switch {
 	case len(own) == 0 && !w.Attributed():
@@ -77,12 +81,12 @@ func (w simWorld) Blocked(op *sim.Op, noun string) sim.Violation {
 	if other, maker := w.heldElsewhere(op, parentOf(own[len(own)-1])); len(before) == 0 && maker != nil {
 		found.Property, found.Ops = "orphan", append(found.Ops, maker)
 		return found.Saying("%v; its own %s is first in its queue, but %s, made by %s, which is over, is still there",
-			w.Explain(op), sim.Path(own[len(own)-1]), sim.Path(other), w.call(maker))
+			w.Explain(op), world.Path(own[len(own)-1]), world.Path(other), w.call(maker))
 	}
 	if len(before) == 0 {
 		found.Property = "lost-wakeup"
 		return found.Saying("%v; its own %s is first in the queue, so %s is free and nothing will ever wake it",
-			w.Explain(op), sim.Path(own[len(own)-1]), noun)
+			w.Explain(op), world.Path(own[len(own)-1]), noun)
 	}
 	return w.blockedBy(op, own[len(own)-1], before[len(before)-1], found)
 }
@@ -90,9 +94,9 @@ func (w simWorld) Blocked(op *sim.Op, noun string) sim.Violation {
 // heldElsewhere returns an ephemeral znode that a waiting operation watches, by itself or with its directory, but
 // outside of its queue, and the operation that made it, which is over and not a grant whose user waits for something
 // else. What the one waits for is not free then.
-func (w simWorld) heldElsewhere(op *sim.Op, queue string) (path string, maker *sim.Op) {
-	path, maker, _ = w.abandoned(w.Ops(), "/", func(path string, by *sim.Op) bool {
-		user := func(o *sim.Op) bool { return clientID(o) == clientID(by) }
+func (w simWorld) heldElsewhere(op *world.Op, queue string) (path string, maker *world.Op) {
+	path, maker, _ = w.abandoned(w.Ops(), "/", func(path string, by *world.Op) bool {
+		user := func(o *world.Op) bool { return clientID(o) == clientID(by) }
 		watched := slices.ContainsFunc(w.Servers().Watches(), func(watch fakezk.WatchInfo) bool {
 			return watch.Session == op.Session() && (watch.Path == path || watch.Path == parentOf(path))
 		})
@@ -102,17 +106,17 @@ func (w simWorld) heldElsewhere(op *sim.Op, queue string) (path string, maker *s
 	return path, maker
 }
 
-func (w simWorld) blockedBy(op *sim.Op, own, other string, found sim.Violation) sim.Violation {
+func (w simWorld) blockedBy(op *world.Op, own, other string, found sim.Violation) sim.Violation {
 	maker := w.commits(w.Ops()).maker(other)
 	n, _ := w.Servers().Node(other)
 	holder := w.Owner(n.Stat.EphemeralOwner)
 	switch {
 	case maker == nil:
-		return found.Saying("%v behind %s of %v", w.Explain(op), sim.Path(other), holder)
+		return found.Saying("%v behind %s of %v", w.Explain(op), world.Path(other), holder)
 	case maker == op:
 		found.Property = "self-block"
 		return found.Saying("%s waits with %s behind %s, which it made itself (%v)",
-			Who(op), sim.Path(own), sim.Path(other), holder)
+			Who(op), world.Path(own), world.Path(other), holder)
 	case slices.Contains(w.Waiting(), maker):
 		return sim.Violation{}
 	}
@@ -120,12 +124,12 @@ func (w simWorld) blockedBy(op *sim.Op, own, other string, found sim.Violation) 
 	found.Ops = append(found.Ops, maker)
 	return found.Saying("%s waits with %s behind %s of %v, whose %s at %s is over, "+
 		"and it is still there",
-		Who(op), sim.Path(own), sim.Path(other), holder, maker.Name, w.when(maker))
+		Who(op), world.Path(own), world.Path(other), holder, maker.Name, w.when(maker))
 }
 
-func (w simWorld) when(op *sim.Op) string { return (&View{World: w}).When(op) }
+func (w simWorld) when(op *world.Op) string { return (&View{World: w}).When(op) }
 
-func (w simWorld) call(op *sim.Op) string { return (&View{World: w}).call(op) }
+func (w simWorld) call(op *world.Op) string { return (&View{World: w}).call(op) }
 
 // before lists the znodes beside a path that were created before it, oldest first.
 func (w simWorld) before(path string) []string {
@@ -152,31 +156,31 @@ func (w simWorld) before(path string) []string {
 // Abandoned returns an ephemeral znode below a path that belongs to no operation under way, and the operation that made
 // it; nil if there is none.
 func (w simWorld) Abandoned(
-	ops []*sim.Op, below string, inUse func(maker *sim.Op) bool,
-) (path string, maker *sim.Op, known bool) {
-	return w.abandoned(ops, below, func(_ string, by *sim.Op) bool { return inUse(by) })
+	ops []*world.Op, below string, inUse func(maker *world.Op) bool,
+) (path string, maker *world.Op, known bool) {
+	return w.abandoned(ops, below, func(_ string, by *world.Op) bool { return inUse(by) })
 }
 
 func (w simWorld) abandoned(
-	ops []*sim.Op, below string, inUse func(path string, maker *sim.Op) bool,
-) (path string, maker *sim.Op, known bool) {
+	ops []*world.Op, below string, inUse func(path string, maker *world.Op) bool,
+) (path string, maker *world.Op, known bool) {
 	made := w.commits(ops)
 	w.Servers().Walk(below, func(p string, n fakezk.NodeInfo) {
-		if by := made.maker(p); by != nil && n.Stat.EphemeralOwner != 0 && by.Outcome != sim.Running && !inUse(p, by) {
+		if by := made.maker(p); by != nil && n.Stat.EphemeralOwner != 0 && by.Outcome != world.Running && !inUse(p, by) {
 			path, maker = p, by
 		}
 	})
 	return path, maker, w.Attributed()
 }
 
-func (w simWorld) LeftBehind(of []*sim.Op, allowed Leftovers) []sim.Violation {
+func (w simWorld) LeftBehind(of []*world.Op, allowed Leftovers) []sim.Violation {
 	return append(w.leftNodes(of, allowed), w.leftWatches()...)
 }
 
 // leftNodes finds ephemerals that a finished operation of a living session left behind, and leaks.
-func (w simWorld) leftNodes(of []*sim.Op, allowed Leftovers) (found []sim.Violation) {
+func (w simWorld) leftNodes(of []*world.Op, allowed Leftovers) (found []sim.Violation) {
 	all := w.commits(of)
-	if !slices.ContainsFunc(all.all, func(c sim.Change) bool { return w.stays(c) && !allowed.Errand(c.Path) }) {
+	if !slices.ContainsFunc(all.all, func(c world.Change) bool { return w.stays(c) && !allowed.Interlude(c.Path) }) {
 		return nil
 	}
 	notes := map[int64]int{} // by session
@@ -184,13 +188,13 @@ func (w simWorld) leftNodes(of []*sim.Op, allowed Leftovers) (found []sim.Violat
 	kept := map[string]int{} // by sort and session
 	w.Servers().Walk("/", func(path string, n fakezk.NodeInfo) {
 		made, maker := all.creation(path)
-		if maker == nil || len(found) > 0 || allowed.Errand(path) {
+		if maker == nil || len(found) > 0 || allowed.Interlude(path) {
 			return
 		}
 		switch {
-		case made.Owner != 0 && allowed.Notes && notes[made.Owner] < NotesOf(of, maker.Client):
+		case made.Owner != 0 && allowed.Notes && notes[made.Owner] < allowed.NotesOf(of, maker.Client):
 			notes[made.Owner]++
-		case made.Owner != 0 && w.keeps(path, made.Owner, kept) <= NotesOf(of, maker.Client)+w.Struck():
+		case made.Owner != 0 && w.keeps(path, made.Owner, kept) <= allowed.NotesOf(of, maker.Client)+w.Struck():
 		case made.Owner != 0:
 			found = append(found, w.orphaned(path, maker, n.Stat.EphemeralOwner))
 		case !allowed.Values && (made.Sequential || w.Identified(path[strings.LastIndexByte(path, '/')+1:])):
@@ -206,33 +210,33 @@ func (w simWorld) leftNodes(of []*sim.Op, allowed Leftovers) (found []sim.Violat
 // leftover is a persistent znode of one call's own, as its name says, that is still there.
 type leftover struct {
 	path  string
-	maker *sim.Op
+	maker *world.Op
 }
 
 // leaks finds two leftovers of calls of one operation by one user, in one directory, that such a call has left there
 // that no fault disturbed: the later of the two or another one. So there may be one for each user for as long as it
 // likes, such as a directory; and any number for the next comer to remove.
-func (w simWorld) leaks(ops []*sim.Op, own []leftover) []sim.Violation {
+func (w simWorld) leaks(ops []*world.Op, own []leftover) []sim.Violation {
 	for i, x := range own {
 		for _, y := range own[:i] {
 			if x.maker == y.maker || !alike(x.maker, y.maker) || parentOf(x.path) != parentOf(y.path) {
 				continue
 			}
 			since := max(x.maker.Call, y.maker.Call)
-			if slices.ContainsFunc(ops, func(op *sim.Op) bool {
-				return alike(op, x.maker) && op.Outcome == sim.OK && op.Call >= since && w.Undisturbed(op.Call)
+			if slices.ContainsFunc(ops, func(op *world.Op) bool {
+				return alike(op, x.maker) && op.Outcome == world.OK && op.Call >= since && w.Undisturbed(op.Call)
 			}) {
-				return []sim.Violation{sim.Violation{Property: "leak", Ops: []*sim.Op{y.maker, x.maker}}.Saying(
+				return []sim.Violation{sim.Violation{Property: "leak", Ops: []*world.Op{y.maker, x.maker}}.Saying(
 					"%s, made by %s, and %s, made by %s, were left behind",
-					sim.Path(y.path), w.call(y.maker), sim.Path(x.path), w.call(x.maker))}
+					world.Path(y.path), w.call(y.maker), world.Path(x.path), w.call(x.maker))}
 			}
 		}
 	}
 	return nil
 }
 
-// alike tells whether two calls are of one operation, by one user in one session.
-func alike(a, b *sim.Op) bool {
+// alike reports whether two calls are of one operation, by one user in one session.
+func alike(a, b *world.Op) bool {
 	return a.Name == b.Name && clientID(a) == clientID(b) && a.SessionAt == b.SessionAt
 }
 
@@ -248,21 +252,22 @@ func (w simWorld) keeps(path string, session int64, kept map[string]int) int {
 	return kept[key]
 }
 
-// removesLike tells whether a client has asked for the removal of an ephemeral znode of its own like the one at a path.
+// removesLike reports whether a client has asked for the removal of an ephemeral znode of its own
+// like the one at a path.
 func (w simWorld) removesLike(path string) bool {
 	sort := sortOf(path)
-	return slices.ContainsFunc(w.Removals(), func(r sim.Removal) bool { return sortOf(r.Path) == sort })
+	return slices.ContainsFunc(w.Removals(), func(r world.Removal) bool { return sortOf(r.Path) == sort })
 }
 
-func (w simWorld) orphaned(path string, maker *sim.Op, owner int64) sim.Violation {
-	return sim.Violation{Property: "orphan", Ops: []*sim.Op{maker}}.Saying(
-		"znode %s, made by %s, is still there although that operation is over and its %v is alive",
-		sim.Path(path), w.call(maker), w.Owner(owner))
+func (w simWorld) orphaned(path string, maker *world.Op, owner int64) sim.Violation {
+	return sim.Violation{Property: "orphan", Ops: []*world.Op{maker}}.Saying(
+		"znode %s was left behind: it was created by %s, which is over, and its %v lives on, so others will wait for it",
+		world.Path(path), w.call(maker), w.Owner(owner))
 }
 
-// stays tells whether a change is the creation of a znode that is still there.
-func (w simWorld) stays(c sim.Change) bool {
-	return c.Op == fakezk.OpCreate && c.By != 0 && w.Servers().Czxid(c.Path) == c.Zxid
+// stays reports whether a change is the creation of a znode that is still there.
+func (w simWorld) stays(c world.Change) bool {
+	return c.Op == wire.OpCreate && c.By != 0 && w.Servers().Czxid(c.Path) == c.Zxid
 }
 
 // leftWatches finds watches that wait for the creation of a znode that will not be created again.
@@ -270,7 +275,7 @@ func (w simWorld) leftWatches() []sim.Violation {
 	for _, watch := range w.Servers().Watches() {
 		if _, ok := w.Servers().Node(watch.Path); !ok {
 			return []sim.Violation{sim.Violation{Property: "watch-leak"}.Saying(
-				"a watch on %s, which does not exist, is left with %v", sim.Path(watch.Path), w.Owner(watch.Session))}
+				"a watch on %s, which does not exist, is left with %v", world.Path(watch.Path), w.Owner(watch.Session))}
 		}
 	}
 	return nil

@@ -12,10 +12,10 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
-	"github.com/zktorture/zktorture/internal/thorough"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -51,16 +51,16 @@ func TestOtherStyles(t *testing.T) {
 	}
 	for name, w := range styles {
 		t.Run(name, func(t *testing.T) {
-			episodes := thorough.Of(100, 10_000)
-			if w.Door() != sim.InProcess {
-				episodes = thorough.Of(20, 10_000)
+			episodes := testkit.Sized(100, 10_000)
+			if w.Terms().Door != world.InProcess {
+				episodes = testkit.Sized(20, 10_000)
 			}
 			r := campaign(t, w, sim.Config{Episodes: episodes, Seed: 1})
 			if r.Verdict != sim.VerdictOK {
 				t.Errorf("%s (%s)", r.Verdict, r.Reason)
 			}
 			for _, f := range r.Violations {
-				t.Log(sim.Story(w, f.Violation, f.Trace))
+				t.Log(f.Story(w))
 			}
 		})
 	}
@@ -71,7 +71,7 @@ func TestTermEndsAsItIsResigned(t *testing.T) {
 	w := workload.Election(func(c recipes.Conn, path string) workload.Candidate {
 		return &termed{line: newLine(c, path)}
 	})
-	r := campaign(t, w, sim.Config{Episodes: bubbles.Share(1500), Seed: 1, Faults: sim.Time, NoFaultsAtAll: true})
+	r := campaign(t, w, sim.Config{Episodes: testkit.Share(1500), Seed: 1, Faults: world.Time, NoFaultsAtAll: true})
 	if r.Verdict != sim.VerdictOK {
 		t.Errorf("%s (%s): %v", r.Verdict, r.Reason, r.Violations)
 	}
@@ -86,7 +86,7 @@ type line struct {
 	session int64  // that owns it
 }
 
-func newLine(c recipes.Conn, dir string) *line { return &line{conn: c, dir: dir, acl: world} }
+func newLine(c recipes.Conn, dir string) *line { return &line{conn: c, dir: dir, acl: openACL} }
 
 // pause waits for a time, or until the context ends.
 func pause(ctx context.Context, d time.Duration) error {
@@ -418,7 +418,7 @@ func (p *placed) occupy() error {
 			return err
 		}
 		err := insist(func() error {
-			_, err := p.conn.Create(p.place+"/alive", nil, zk.FlagEphemeral, world)
+			_, err := p.conn.Create(p.place+"/alive", nil, zk.FlagEphemeral, openACL)
 			return err
 		})
 		switch {
@@ -479,7 +479,7 @@ func (p *noting) Lock(ctx context.Context) error {
 			return err
 		}
 		name := fmt.Sprintf("%s/%x-%s", clients, p.conn.SessionID(), recipes.NewGUID(p.conn))
-		if _, err := p.conn.Create(name, nil, zk.FlagEphemeral, world); err == nil {
+		if _, err := p.conn.Create(name, nil, zk.FlagEphemeral, openACL); err == nil {
 			p.noted = p.conn.SessionID()
 		}
 	}
@@ -654,8 +654,8 @@ func (o *transacted) Lock(ctx context.Context) error {
 	for {
 		err := ctx.Err()
 		if err == nil {
-			_, err = o.conn.Multi(&zk.CreateRequest{Path: o.path + "/lock", Acl: world, Flags: zk.FlagEphemeral},
-				&zk.CreateRequest{Path: o.proof, Acl: world, Flags: zk.FlagEphemeral})
+			_, err = o.conn.Multi(&zk.CreateRequest{Path: o.path + "/lock", Acl: openACL, Flags: zk.FlagEphemeral},
+				&zk.CreateRequest{Path: o.proof, Acl: openACL, Flags: zk.FlagEphemeral})
 		}
 		switch {
 		case err == nil:

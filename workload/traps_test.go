@@ -11,12 +11,13 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo/published"
 )
 
 // What a workload must say, and must not, of recipes that fall into a trap, or beside it. The
-// section Traps of docs/FIDELITY.md lists the tests.
+// section Traps of docs/explanation/fidelity.md lists the tests.
 
 // neighbour is a lock whose waiters wait for the znode with the number just before their own, and
 // take its absence for their turn. Numbers may be left out, so that is wrong.
@@ -26,7 +27,7 @@ type neighbour struct {
 }
 
 func (l *neighbour) Lock(ctx context.Context) (err error) {
-	if l.own, err = l.conn.Create("/t/lock/n-", nil, zk.FlagEphemeralSequential, world); err != nil {
+	if l.own, err = l.conn.Create("/t/lock/n-", nil, zk.FlagEphemeralSequential, openACL); err != nil {
 		return err
 	}
 	there, _, gone, err := l.conn.ExistsW(l.before())
@@ -51,10 +52,10 @@ func (l *neighbour) Unlock(context.Context) error { return l.conn.Delete(l.own, 
 
 func TestTheNumberBeforeIsNotThePredecessor(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, _ string) workload.Locker {
-		c.Create("/t/lock", nil, 0, world)
+		c.Create("/t/lock", nil, 0, openACL)
 		return &neighbour{conn: c}
 	})
-	wantBroken(t, w, sim.Cancel, "exclusion", "session 0x")
+	wantBroken(t, w, world.Cancel, "exclusion", "session 0x")
 }
 
 // oneSession is a connection that ends with its session, as the handles of Java's client do: what is
@@ -97,13 +98,13 @@ func TestHandlesThatEndWithTheirSession(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		conn   func(recipes.Conn) recipes.Conn
-		faults sim.Faults
+		faults world.Faults
 		broken bool
 	}{
-		{"a new session under the same handle", func(c recipes.Conn) recipes.Conn { return c }, sim.Expiry, true},
-		{"one session", newOneSession, sim.Expiry, false},
+		{"a new session under the same handle", func(c recipes.Conn) recipes.Conn { return c }, world.Expiry, true},
+		{"one session", newOneSession, world.Expiry, false},
 		{"no new session without an expiry", func(c recipes.Conn) recipes.Conn { return c },
-			sim.Loss | sim.Watch | sim.Cancel, false},
+			world.Loss | world.Watch | world.Cancel, false},
 	} {
 		w := workload.Lock(func(c recipes.Conn, _ string) workload.Locker {
 			return published.NewGoZKLock(test.conn(c), "/t/lock", published.OnlyBugs("L9"))
@@ -136,9 +137,9 @@ func TestOnlyTheDeadReleaseByThemselves(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 		return keeper{newSilent(c, path).(silent), c}
 	})
-	wantBroken(t, w, sim.NoFaults, "orphan", "is over, and it is still there")
+	wantBroken(t, w, world.NoFaults, "orphan", "is over, and it is still there")
 	r := campaign(t, workload.Lock(newSilent),
-		sim.Config{Episodes: 2000, Seed: 1, Faults: sim.Crash, NoFaultsAtAll: true})
+		sim.Config{Episodes: 2000, Seed: 1, Faults: world.Crash, NoFaultsAtAll: true})
 	if r.Verdict != sim.VerdictOK || r.Struck["crash"] < 100 {
 		t.Errorf("%d processes died: %s %s", r.Struck["crash"], r.Verdict, r.Reason)
 	}
@@ -170,13 +171,13 @@ func TestObjectsAreUsedAgain(t *testing.T) {
 		name   string
 		bad    func(turns, given int) bool
 		ops    int
-		faults sim.Faults
+		faults world.Faults
 		broken bool
 	}{
-		{"the second use, of one", second, 1, sim.NoFaults, false},
-		{"the second use", second, 4, sim.NoFaults, true},
-		{"after giving up, without", givenUp, 4, sim.NoFaults, false},
-		{"after giving up", givenUp, 4, sim.Cancel, true},
+		{"the second use, of one", second, 1, world.NoFaults, false},
+		{"the second use", second, 4, world.NoFaults, true},
+		{"after giving up, without", givenUp, 4, world.NoFaults, false},
+		{"after giving up", givenUp, 4, world.Cancel, true},
 	} {
 		w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 			return &worn{silent: newSilent(c, path).(silent), bad: test.bad}
@@ -218,7 +219,7 @@ func (r *rooms) Acquire(ctx context.Context) error {
 }
 
 func (r *rooms) take() (err error) {
-	r.lease, err = r.conn.Create(r.path+"-leases/lease-", nil, zk.FlagEphemeralSequential, world)
+	r.lease, err = r.conn.Create(r.path+"-leases/lease-", nil, zk.FlagEphemeralSequential, openACL)
 	return err
 }
 

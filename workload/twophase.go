@@ -6,17 +6,9 @@ package workload
 // once in each transaction, to commit or to abort, and asks for the outcome. Some do not want to wait and abort, some
 // die or come too late. The coordinator may die at any moment. When all have finished, one forgets the transactions.
 //
-// Properties, all of them promised under all faults:
-//
-//   - atomicity: all that are told the outcome of a transaction are told the same, at whatever time.
-//   - validity: the outcome is commit only if each site has called for a vote to commit, and none has surely voted to
-//     abort; it is abort only if a user has called for an abort or a vote to abort. No outcome is told before the calls
-//     that it rests on. A vote to commit is refused as aborted only if the outcome is abort.
-//   - progress: once faults are healed, a call for an outcome returns if all sites have voted, or one to abort (else:
-//     lost-wakeup). While a vote is missing it may wait for ever: that is the blocking that the recipe documents.
-//   - no leaks: after the transactions are forgotten there is no znode left but the empty parent, no watch on what will
-//     not come, no goroutine. (Without Forget znodes are not judged.)
-//   - unexpected-error: no error without a reason.
+// No outcome is told before the calls that it rests on, and a vote to commit is refused as aborted only if the outcome is
+// abort. While a vote is missing a call for the outcome may wait for ever: that is the blocking that the recipe documents.
+// Without Forget znodes are not judged.
 
 import (
 	"context"
@@ -29,6 +21,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // twoPhaseKind is the table's line for this kind, see [Kind].
@@ -65,7 +58,7 @@ var twoPhaseEntry = entries("twophase", TwoPhase)
 //	Abort(ctx context.Context, tx string) (commit bool, err error) // ends the waiting
 //	Forget(ctx context.Context, tx string) error                   // removes what is left
 //
-// and is then checked in these too.
+// Optional methods are tested, too.
 type Committer interface {
 	Begin(ctx context.Context, tx string, sites []string) error
 	Vote(ctx context.Context, tx, site string, commit bool) error
@@ -106,17 +99,18 @@ type transactions struct {
 	count          int
 }
 
-func planTransactions(p *sim.Plan, path string, new maker[Committer]) *transactions {
+func planTransactions(p *world.Plan, path string, new maker[Committer]) *transactions {
 	e := &transactions{Script: NewScript[string](p, path), new: new}
+	e.Whole, e.Drains = true, true
 	e.count = p.Turns(min(p.Ops, 3), "transactions")
-	for s := range Slot(e.layout, len(e.layout), 0) {
-		e.turns = append(e.turns, e.script(p, s, sim.PlanLabel(s)))
+	for s := range slot(e.layout, len(e.layout), 0) {
+		e.turns = append(e.turns, e.script(p, s, world.PlanLabel(s)))
 	}
 	return e
 }
 
 // script is what one user does in all transactions.
-func (e *transactions) script(p *sim.Plan, s int, label string) (script []string) {
+func (e *transactions) script(p *world.Plan, s int, label string) (script []string) {
 	for n := range e.count {
 		if s == 0 {
 			script = append(script, fmt.Sprintf("begin t%d", n+1))
@@ -152,8 +146,7 @@ func (e *transactions) Run(u User) {
 		name, tx, _ := strings.Cut(turn, " ")
 		e.operate(u, c, name, tx, siteName(s))
 	}
-	if c.Forgetter != nil && s == 0 {
-		u.AwaitOthers()
+	if c.Forgetter != nil && e.Last(u) {
 		for n := range e.count {
 			forget(u, c.Forgetter, fmt.Sprintf("t%d", n+1))
 		}
@@ -191,9 +184,9 @@ func vote(u User, c Committer, name, tx, site string) {
 }
 
 // voteOutcome: a vote to commit that was refused as too late has surely not been cast.
-func voteOutcome(err error) sim.Outcome {
+func voteOutcome(err error) world.Outcome {
 	if errors.Is(err, recipes.ErrAborted) || errors.Is(err, recipes.ErrNoTransaction) {
-		return sim.Fail
+		return world.Fail
 	}
 	return mutationOutcome(err)
 }
@@ -205,12 +198,12 @@ func learn(u User, name, tx string, f func(context.Context, string) (bool, error
 	result := "abort"
 	switch {
 	case err != nil:
-		u.End(op, sim.Unknown, "", err)
+		u.End(op, world.Unknown, "", err)
 		return
 	case commit:
 		result = "commit"
 	}
-	u.End(op, sim.OK, result, nil)
+	u.End(op, world.OK, result, nil)
 }
 
 // forget removes a transaction, for which it has as many tries as it takes.
@@ -226,16 +219,16 @@ func forget(u User, f forgetter, tx string) {
 }
 
 // MayWaitForever: one may wait for ever for an outcome if a vote is missing.
-func (e *transactions) MayWaitForever(all, waiting []*sim.Op) []*sim.Op {
-	return where(still(waiting, "outcome"), func(op *sim.Op) bool { return !e.decided(all, op.Arg) })
+func (e *transactions) MayWaitForever(all, waiting []*world.Op) []*world.Op {
+	return where(still(waiting, "outcome"), func(op *world.Op) bool { return !e.decided(all, op.Arg) })
 }
 
-// decided tells whether the outcome of a transaction is surely decided.
-func (e *transactions) decided(all []*sim.Op, tx string) bool {
+// decided reports whether the outcome of a transaction is surely decided.
+func (e *transactions) decided(all []*world.Op, tx string) bool {
 	votes := 0
 	for _, op := range all {
 		switch {
-		case op.Outcome != sim.OK:
+		case op.Outcome != world.OK:
 		case op.Arg == tx && (op.Name == "abort" || op.Name == "outcome"), op.Name == "veto" && transactionOf(op) == tx:
 			return true
 		case op.Name == "commit" && transactionOf(op) == tx:
@@ -246,7 +239,7 @@ func (e *transactions) decided(all []*sim.Op, tx string) bool {
 }
 
 // transactionOf returns the transaction of a vote, or of another operation.
-func transactionOf(op *sim.Op) string {
+func transactionOf(op *world.Op) string {
 	tx, _, _ := strings.Cut(op.Arg, " ")
 	return tx
 }
@@ -263,22 +256,22 @@ func (e *transactions) Judge(v *View) Judgement {
 	j.Add(e.stuck(v)...)
 	j.Add(v.UnexpectedErrors(e.explained)...)
 	if len(j.Violations) == 0 {
-		v.Left.Values = !slices.ContainsFunc(v.Ops, func(op *sim.Op) bool { return op.Name == "forget" })
+		v.Left.Values = !slices.ContainsFunc(v.Ops, func(op *world.Op) bool { return op.Name == "forget" })
 		j.Add(v.Leaks()...)
 	}
 	return j
 }
 
 // explained are the errors that this kind of recipe may return at any time.
-func (e *transactions) explained(op *sim.Op) bool {
+func (e *transactions) explained(op *world.Op) bool {
 	return errors.Is(op.Err, recipes.ErrAborted) || errors.Is(op.Err, recipes.ErrNoTransaction) ||
 		errors.Is(op.Err, recipes.ErrTransactionExists) || errors.Is(op.Err, recipes.ErrUnknownOutcome)
 }
 
 // told returns the operations that were told the outcome of a transaction.
-func told(v *View, tx string) []*sim.Op {
-	return where(v.Ops, func(op *sim.Op) bool {
-		return (op.Name == "outcome" || op.Name == "abort") && op.Arg == tx && op.Outcome == sim.OK
+func told(v *View, tx string) []*world.Op {
+	return where(v.Ops, func(op *world.Op) bool {
+		return (op.Name == "outcome" || op.Name == "abort") && op.Arg == tx && op.Outcome == world.OK
 	})
 }
 
@@ -286,7 +279,7 @@ func atomicity(v *View, tx string) []sim.Violation {
 	ops := told(v, tx)
 	for _, op := range ops {
 		if op.Result != ops[0].Result {
-			return broken("atomicity", []*sim.Op{ops[0], op}, "the outcome of %s was %s to %s, and %s to %s", tx,
+			return broken("atomicity", []*world.Op{ops[0], op}, "the outcome of %s was %s to %s, and %s to %s", tx,
 				ops[0].Result, v.call(ops[0]), op.Result, v.call(op))
 		}
 	}
@@ -310,34 +303,34 @@ func (e *transactions) validity(v *View, tx string) []sim.Violation {
 			}
 		}
 		if missing != "" {
-			return broken("validity", []*sim.Op{op},
+			return broken("validity", []*world.Op{op},
 				"%s's %s of %s at %s returned %s although %s", Who(op), op.Name, tx, v.When(op), op.Result, missing)
 		}
 	}
 	return nil
 }
 
-// called tells whether an operation that may have had its effect was called before by returned.
-func called(v *View, tx, name, site string, by *sim.Op) bool {
-	return slices.ContainsFunc(v.Ops, func(op *sim.Op) bool {
+// called reports whether an operation that may have had its effect was called before by returned.
+func called(v *View, tx, name, site string, by *world.Op) bool {
+	return slices.ContainsFunc(v.Ops, func(op *world.Op) bool {
 		return op.Name == name && transactionOf(op) == tx && (site == "" || op.Arg == tx+" "+site) &&
-			op.Outcome != sim.Fail && op.Call < by.Return
+			op.Outcome != world.Fail && op.Call < by.Return
 	})
 }
 
 func vetoed(v *View, tx, site string) bool {
-	return slices.ContainsFunc(v.Ops, func(op *sim.Op) bool {
-		return op.Name == "veto" && op.Arg == tx+" "+site && op.Outcome == sim.OK
+	return slices.ContainsFunc(v.Ops, func(op *world.Op) bool {
+		return op.Name == "veto" && op.Arg == tx+" "+site && op.Outcome == world.OK
 	})
 }
 
 // lateRefusals: a vote to commit is refused as aborted only if the transaction is.
 func lateRefusals(v *View, tx string) []sim.Violation {
-	committed := slices.IndexFunc(told(v, tx), func(op *sim.Op) bool { return op.Result == "commit" })
+	committed := slices.IndexFunc(told(v, tx), func(op *world.Op) bool { return op.Result == "commit" })
 	for _, op := range v.Ops {
 		if committed >= 0 && op.Name == "commit" && transactionOf(op) == tx && errors.Is(op.Err, recipes.ErrAborted) {
 			other := told(v, tx)[committed]
-			return broken("atomicity", []*sim.Op{op, other},
+			return broken("atomicity", []*world.Op{op, other},
 				"%s's vote to commit %s at %s failed with %q, and %s returned commit",
 				Who(op), tx, v.When(op), op.Err, v.call(other))
 		}
@@ -356,5 +349,5 @@ func (e *transactions) stuck(v *View) []sim.Violation {
 }
 
 func (e *transactions) History(v *View) linearizability.History {
-	return v.History(func(op *sim.Op, add func(linearizability.Operation)) { add(textOf(op)) })
+	return v.History(func(op *world.Op, add func(linearizability.Operation)) { add(textOf(op)) })
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -103,21 +103,21 @@ func twoPhase(s shaky) *workload.Workload {
 }
 
 func TestShakyIsCleanAsLongAsItStands(t *testing.T) {
-	wantClean(t, twoPhase(shaky{}), sim.AllFaults)
+	wantClean(t, twoPhase(shaky{}), world.AllFaults)
 }
 
 func TestVotesWrittenTwice(t *testing.T) {
-	wantBroken(t, twoPhase(shaky{rewrite: true}), sim.NoFaults, "atomicity", "the outcome of t")
+	wantBroken(t, twoPhase(shaky{rewrite: true}), world.NoFaults, "atomicity", "the outcome of t")
 }
 
 func TestCommittingOnOnesOwnVote(t *testing.T) {
-	wantBroken(t, twoPhase(shaky{impatient: true}), sim.NoFaults, "validity", "had not called for a vote to commit")
+	wantBroken(t, twoPhase(shaky{impatient: true}), world.NoFaults, "validity", "had not called for a vote to commit")
 }
 
 func TestAbortThatSaysCommit(t *testing.T) {
-	wantBroken(t, twoPhase(shaky{swapped: true}), sim.NoFaults, "atomicity", "the outcome of t")
+	wantBroken(t, twoPhase(shaky{swapped: true}), world.NoFaults, "atomicity", "the outcome of t")
 }
 
 func TestOutcomeThatNobodyTells(t *testing.T) {
-	wantBroken(t, twoPhase(shaky{deaf: true}), sim.NoFaults, "lost-wakeup", "is decided")
+	wantBroken(t, twoPhase(shaky{deaf: true}), world.NoFaults, "lost-wakeup", "is decided")
 }

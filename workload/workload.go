@@ -9,14 +9,12 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
-
-// ErrEmpty is what a queue's Poll and Peek return when there is nothing in the queue.
-var ErrEmpty = recipes.ErrEmpty
 
 // Workload is one kind of recipe under test, for the simulator ([sim.Run], [sim.Check]) and for package live.
 //
@@ -30,7 +28,7 @@ type Workload struct {
 	model linearizability.Model // without a name if histories have none
 
 	// plan plans an episode about the object at a path, for recipes that new makes.
-	plan   func(p *sim.Plan, path string, new maker[any]) Episode
+	plan   func(p *world.Plan, path string, new maker[any]) Episode
 	new    maker[any]                           // nil: the episodes make their recipes themselves
 	around func(e Episode, path string) Episode // nil: the episodes are as planned
 }
@@ -41,14 +39,14 @@ type maker[T any] = func(c recipes.Conn, path string) T
 // workloadOf is the workload of a kind for the recipes that new makes.
 func workloadOf[T any, E Episode](
 	kind string, model linearizability.Model, new maker[T],
-	plan func(*sim.Plan, string, maker[T]) E, opts []Option,
+	plan func(*world.Plan, string, maker[T]) E, opts []Option,
 ) *Workload {
 	w := &Workload{kind: kind, terms: agree(opts), model: model}
 	if w.terms.model.Name != "" {
 		w.model = w.terms.model
 	}
 	w.new = func(c recipes.Conn, path string) any { return new(c, path) }
-	w.plan = func(p *sim.Plan, path string, new maker[any]) Episode {
+	w.plan = func(p *world.Plan, path string, new maker[any]) Episode {
 		return plan(p, path, func(c recipes.Conn, path string) T { return new(c, path).(T) })
 	}
 	return w
@@ -66,7 +64,7 @@ type Episode interface {
 	Run(u User)
 	// MayWaitForever returns those of the waiting operations that may wait for ever, such as a take from an empty
 	// queue.
-	MayWaitForever(all, waiting []*sim.Op) []*sim.Op
+	MayWaitForever(all, waiting []*world.Op) []*world.Op
 	// History is what the clients saw, for a model of package linearizability.
 	History(v *View) linearizability.History
 	// Judge returns what was wrong, after all users have finished or nothing moves any more.
@@ -76,14 +74,20 @@ type Episode interface {
 // Name is the kind of recipe: "lock", "queue".
 func (w *Workload) Name() string { return w.kind }
 
-// ClientSemantics is the client library that the recipe was written for.
-func (w *Workload) ClientSemantics() fakezk.ClientSemantics { return w.terms.semantics }
-
-// TellsTime implements [sim.TellsTime].
-func (w *Workload) TellsTime() bool { return w.terms.tellsTime }
+// Terms are what the simulated world needs to know.
+func (w *Workload) Terms() world.Terms {
+	t := world.Terms{
+		Door: w.terms.door, Client: w.terms.semantics, TellsTime: w.terms.tellsTime,
+		Waived: w.terms.waived, Hash: planHash, Follows: follows,
+	}
+	if len(w.terms.setUp) > 0 {
+		t.Prepare = func(c *goclient.Conn, root string) error { return w.SetUp(c, w.pathIn(root)) }
+	}
+	return t
+}
 
 // Episode plans one episode about the object at a path. Equal choices give equal episodes.
-func (w *Workload) Episode(p *sim.Plan, path string) Episode {
+func (w *Workload) Episode(p *world.Plan, path string) Episode {
 	e := w.plan(p, path, w.maker())
 	if script, ok := e.(interface{ agree(terms) }); ok {
 		script.agree(w.terms)
@@ -102,7 +106,7 @@ func (w *Workload) maker() maker[any] {
 	return w.new
 }
 
-// Make makes a recipe as the users of an episode get it; nil if w is of a kind of the user's own ([Own]).
+// Make makes a recipe as the users of an episode get it; nil if w is of a custom kind ([Own]).
 func (w *Workload) Make(c recipes.Conn, path string) any {
 	if w.new == nil {
 		return nil
@@ -128,36 +132,32 @@ func (w *Workload) Recipe() string { return w.terms.recipe }
 // Model is what the workload's histories are judged against, and false if that is properties alone.
 func (w *Workload) Model() (m linearizability.Model, ok bool) { return w.model, w.model.Name != "" }
 
-// Waived are the properties of its kind that the recipe does not promise, in alphabetical order: see [Waive].
-func (w *Workload) Waived() []string { return w.terms.waived }
-
 // Promised returns those violations that are of what the recipe promises.
 func (w *Workload) Promised(found []sim.Violation) []sim.Violation {
 	return slices.DeleteFunc(found, func(v sim.Violation) bool { return w.terms.waives(v.Property) })
 }
 
-// Own is the workload of a kind of the user's own: plan draws one episode about the object at a path. All that is
+// Own makes a workload of a custom kind: plan draws one episode about the object at a path. All that is
 // random about it is drawn from p, and what happens to it is the world's. Its Judge begins with [Script.Judging],
 // which knows the options. A command knows the kind by name if it was registered ([Register]).
-func Own(kind string, plan func(p *sim.Plan, path string) Episode, opts ...Option) *Workload {
+func Own(kind string, plan func(p *world.Plan, path string) Episode, opts ...Option) *Workload {
 	t := agree(opts)
 	t.existing = true // as the plan says
-	planned := func(p *sim.Plan, path string, _ maker[any]) Episode { return plan(p, path) }
+	planned := func(p *world.Plan, path string, _ maker[any]) Episode { return plan(p, path) }
 	return &Workload{kind: kind, terms: t, model: t.model, plan: planned}
 }
 
 // Plan implements [sim.Workload].
-func (w *Workload) Plan(p *sim.Plan) sim.Episode {
-	if w.terms.door == sim.ByDialer {
+func (w *Workload) Plan(p *world.Plan) world.Episode {
+	if w.terms.door == world.ByDialer {
 		p.Users = 1 // each has connections of its own, and so sessions
 	}
-	path := p.Root + "/" + w.kind
-	s := &simulated{of: w.Episode(p, path), path: path, terms: w.terms}
-	if len(w.terms.setUp) > 0 {
-		return prepared{s, w}
-	}
-	return s
+	path := w.pathIn(p.Root)
+	return &simulated{of: w.Episode(p, path), path: path}
 }
+
+// pathIn is the path of the object below a root.
+func (w *Workload) pathIn(root string) string { return root + "/" + w.kind }
 
 // SetUp makes what the recipe of an object at a path needs beside what its episodes' parents are: see the option
 // [SetUp].
@@ -170,34 +170,18 @@ func (w *Workload) SetUp(c recipes.Conn, path string) error {
 	return nil
 }
 
-// prepared is a simulated episode with a set-up.
-type prepared struct {
-	*simulated
-	of *Workload
-}
-
-// Prepare implements [sim.Preparer].
-func (p prepared) Prepare(c *fakezk.Conn) error { return p.of.SetUp(c, p.path) }
-
 // simulated puts an episode into a simulated world.
 type simulated struct {
 	of    Episode
 	path  string
-	terms terms
 	conns wireConns
 }
 
-// ClientSemantics implements [sim.WithClientSemantics].
-func (s *simulated) ClientSemantics() fakezk.ClientSemantics { return s.terms.semantics }
-
-// Door implements [sim.WithDoor].
-func (s *simulated) Door() sim.Door { return s.terms.door }
-
 func (s *simulated) Users() []int      { return s.of.Users() }
 func (s *simulated) Parents() []string { return s.of.Parents() }
-func (s *simulated) Run(u *sim.User)   { s.of.Run(simUser{u, &s.conns}) }
+func (s *simulated) Run(u *world.User) { s.of.Run(simUser{u, &s.conns}) }
 
-func (s *simulated) MayWaitForever(w *sim.World) bool {
+func (s *simulated) MayWaitForever(w *world.World) bool {
 	inOrder := s.of.MayWaitForever(w.Ops(), w.Waiting())
 	for _, op := range inOrder {
 		w.Cancel(op)
@@ -205,7 +189,7 @@ func (s *simulated) MayWaitForever(w *sim.World) bool {
 	return len(inOrder) > 0
 }
 
-func (s *simulated) Judge(w *sim.World) sim.Judgement {
+func (s *simulated) Judge(w *world.World) world.Judgement {
 	j := s.of.Judge(newView(w, s.path)).Judgement
 	if !w.Attributed() {
 		j.NotJudged, j.Partly = nil, true
@@ -221,18 +205,18 @@ type User interface {
 	// Conn is the session's connection.
 	Conn() recipes.Conn
 	// Begin begins an operation. Its context ends when the caller gives up, if it is cancelable, or all is over.
-	Begin(name, arg string, cancelable bool) (context.Context, *sim.Op)
+	Begin(name, arg string, cancelable bool) (context.Context, *world.Op)
 	// Note says what an operation that has not ended is about, for the judge.
-	Note(op *sim.Op, about any)
+	Note(op *world.Op, about any)
 	// Lasts says that what an operation got, which has not ended, is over when lost is closed.
-	Lasts(op *sim.Op, lost <-chan struct{})
+	Lasts(op *world.Op, lost <-chan struct{})
 	// Now is a stamp that is not later than this moment.
 	Now() int64
 	// End ends an operation with its outcome.
-	End(op *sim.Op, outcome sim.Outcome, result string, err error)
+	End(op *world.Op, outcome world.Outcome, result string, err error)
 	// Do reaches what the clients share outside of ZooKeeper.
 	Do(what string, f func() string)
-	// Wait lets time pass: d in the simulated world, and in others for as long as is useful there.
+	// Wait sleeps for d of virtual time; where time is real it may be shorter.
 	Wait(d time.Duration)
 	// AwaitLiveness waits until all faults are over, for a user who has finished its script. It returns false if that
 	// cannot be known.
@@ -241,12 +225,12 @@ type User interface {
 	AwaitOthers()
 	// ExpiriesSeen counts how often the process has learned that its session was gone.
 	ExpiriesSeen() int
-	// SawExpiryBefore tells whether the last of these was before the present step.
+	// SawExpiryBefore reports whether the process learned of its latest expiry in an earlier step.
 	SawExpiryBefore() bool
 }
 
 type simUser struct {
-	of    *sim.User
+	of    *world.User
 	conns *wireConns
 }
 
@@ -275,37 +259,37 @@ func (u simUser) AwaitLiveness() bool {
 
 func (u simUser) Wait(d time.Duration) { u.of.Wait(d) }
 
-func (u simUser) Begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
+func (u simUser) Begin(name, arg string, cancelable bool) (context.Context, *world.Op) {
 	return u.of.Begin(name, arg, cancelable)
 }
 
-func (u simUser) Note(op *sim.Op, about any) { op.Data = about }
+func (u simUser) Note(op *world.Op, about any) { op.Data = about }
 
-func (u simUser) Lasts(op *sim.Op, lost <-chan struct{}) { op.LastsUntil(lost) }
+func (u simUser) Lasts(op *world.Op, lost <-chan struct{}) { op.LastsUntil(lost) }
 
 func (u simUser) Now() int64 { return u.of.Now() }
 
-func (u simUser) End(op *sim.Op, outcome sim.Outcome, result string, err error) {
+func (u simUser) End(op *world.Op, outcome world.Outcome, result string, err error) {
 	op.End(outcome, result, err)
 }
 
 func (u simUser) Do(what string, f func() string) { u.of.Do(what, f) }
 
 // drawUsers draws how many clients there are and how many users share the session of each.
-func drawUsers(p *sim.Plan) []int {
-	clients := 1 + p.Choose(p.Clients, sim.LabelClients)
+func drawUsers(p *world.Plan) []int {
+	clients := 1 + p.Choose(p.Clients, world.LabelClients)
 	users := make([]int, clients)
 	for i := range users {
 		users[i] = 1
-		if p.Users > 1 && p.Choose(4, sim.LabelShared) == 3 {
+		if p.Users > 1 && p.Choose(4, world.LabelShared) == 3 {
 			users[i] = 2
 		}
 	}
 	return users
 }
 
-// Slot numbers a user among all users of an episode.
-func Slot(users []int, client, index int) int {
+// slot numbers a user among all users of an episode.
+func slot(users []int, client, index int) int {
 	n := index
 	for _, u := range users[:client] {
 		n += u
@@ -313,18 +297,18 @@ func Slot(users []int, client, index int) int {
 	return n
 }
 
-// surprising tells whether an error is ZooKeeper's refusal of a request: the recipe has to deal with it, and no fault
+// Refused reports whether an error is ZooKeeper's refusal of a request: the recipe has to deal with it, and no fault
 // explains it.
-func surprising(err error) bool {
-	return slices.ContainsFunc(surprises, func(s error) bool { return errors.Is(err, s) })
+func Refused(err error) bool {
+	return slices.ContainsFunc(refusals, func(s error) bool { return errors.Is(err, s) })
 }
 
-var surprises = []error{
+var refusals = []error{
 	zk.ErrNoNode, zk.ErrNodeExists, zk.ErrNotEmpty, zk.ErrBadVersion, zk.ErrInvalidPath,
 	zk.ErrNoChildrenForEphemerals, zk.ErrInvalidACL, zk.ErrNoAuth, zk.ErrBadArguments,
 }
 
-// Disconnected tells whether an error says that the connection or the session failed, so that the
+// Disconnected reports whether an error says that the connection or the session failed, so that the
 // outcome of a request under way is unknown.
 func Disconnected(err error) bool {
 	var netErr net.Error

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // What cannot be known in a world is not judged there, and that is said; in simulation everything is.
@@ -20,7 +21,7 @@ func TestWhatIsNotKnownIsNotJudged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := w.Episode(sim.NewPlan(calmest{}, 1, 1, 1, sim.NoFaults, "/t"), "/t/x")
+		e := w.Episode(world.NewPlan(calmest{}, 1, 1, 1, world.NoFaults, "/t"), "/t/x")
 		if j := e.Judge((&scene{}).view()); !slices.Equal(slices.Sorted(slices.Values(j.NotJudged)), want[kind]) {
 			t.Errorf("%s on real servers: not judged are %q, want %q", kind, j.NotJudged, want[kind])
 		}

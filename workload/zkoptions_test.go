@@ -3,7 +3,7 @@ package workload
 import (
 	"testing"
 
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // A write counts as a zombie's only if the resource has accepted one of a hold that began after its
@@ -21,20 +21,20 @@ func TestZombieWrites(t *testing.T) {
 		{"with tokens", 1, 2, true, 0},
 	} {
 		v := (&scene{}).view()
-		of := func(token, start, end int64) interval {
-			op := &sim.Op{Name: "acquire", Return: start, Data: &hold{token: token}}
-			return interval{op: op, token: token, start: start, end: end, cut: "its session ended"}
+		of := func(token, start, end int64) Hold {
+			op := &world.Op{Name: "acquire", Return: start, Data: &Held{token: token}}
+			return Hold{Op: op, Token: token, From: start, To: end, Cut: "its session ended"}
 		}
 		early, late := of(test.early, 1, ended), of(test.late, began, never)
-		order := []interval{early, late, early}
+		order := []Hold{early, late, early}
 		if !test.zombieIsSecond {
-			order = []interval{early, early, late}
+			order = []Hold{early, early, late}
 		}
 		var r resource
 		for _, iv := range order {
-			r.write(iv.op.Data.(*hold))
+			r.write(iv.Op.Data.(*Held))
 		}
-		found := r.zombieWrites(v, []interval{early, late})
+		found := r.zombieWrites(v, []Hold{early, late})
 		if len(found) != test.want {
 			t.Errorf("%s: %v", test.name, found)
 		}

@@ -1,7 +1,7 @@
 package zoo
 
 import (
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo/published"
@@ -9,18 +9,18 @@ import (
 
 // barrierBreeds are double barriers, by the rounds of their workload.
 var barrierBreeds = breeds{
-	{"P1 P2 P3", tutorialBarrier.used(", full rounds, with ", workload.FullRounds())},
+	{"P1 P2 P3", tutorialBarrier.used(", full rounds, with ", workload.Dialect{Full: true}.Option())},
 	{"P5", tutorialBarrier.used(", any rounds, with ")},
-	{"SP1 SP2 SP11 SP13", syncPrimitive.used(", full rounds, with ", workload.FullRounds())},
-	{"SP3 SP10", syncPrimitive.used(", sparse rounds, with ", workload.SparseRounds())},
-	{"SP8", syncPrimitive.used(", rounds apart, with ", workload.RoundsApart())},
+	{"SP1 SP2 SP11 SP13", syncPrimitive.used(", full rounds, with ", workload.Dialect{Full: true}.Option())},
+	{"SP3 SP10", syncPrimitive.used(", sparse rounds, with ", workload.Dialect{Sparse: true}.Option())},
+	{"SP8", syncPrimitive.used(", rounds apart, with ", workload.Dialect{Apart: true}.Option())},
 	{"SP12", syncPrimitive.used(", littered rounds, with ", workload.Beside("/foreign"))}, // by another user
-	{"B3", curatorBarrier.used(", full rounds, with ", workload.FullRounds())},
-	{"B4", curatorBarrier.used(", sparse rounds, with ", workload.SparseRounds())},
-	{"B12 B15", kazooBarrier.used(", full rounds, with ", workload.FullRounds())},
-	{"B13", kazooBarrier.used(", sparse rounds, with ", workload.SparseRounds())},
+	{"B3", curatorBarrier.used(", full rounds, with ", workload.Dialect{Full: true}.Option())},
+	{"B4", curatorBarrier.used(", sparse rounds, with ", workload.Dialect{Sparse: true}.Option())},
+	{"B12 B15", kazooBarrier.used(", full rounds, with ", workload.Dialect{Full: true}.Option())},
+	{"B13", kazooBarrier.used(", sparse rounds, with ", workload.Dialect{Sparse: true}.Option())},
 	{"B17", own(meeting, "ZooKeeper Recipes and Solutions, Double Barriers, full rounds, with ",
-		forTwo(published.NewOfficialDoubleBarrier), workload.FullRounds())},
+		forTwo(published.NewOfficialDoubleBarrier), workload.Dialect{Full: true}.Option())},
 }
 
 var (
@@ -30,7 +30,7 @@ var (
 	curatorBarrier = own(meeting, "Apache Curator 5.4, DistributedDoubleBarrier",
 		forTwo(published.NewCuratorDoubleBarrier))
 	kazooBarrier = own(meeting, "kazoo 2.8, kazoo/recipe/barrier.py, DoubleBarrier",
-		forTwo(published.NewKazooDoubleBarrier)).by(fakezk.SemanticsKazoo)
+		forTwo(published.NewKazooDoubleBarrier)).by(goclient.SemanticsKazoo)
 )
 
 // parties is how many meet.

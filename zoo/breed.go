@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo/published"
@@ -103,7 +103,9 @@ func class[I, S, R any](of kind[I], name string, fresh func() *S,
 }
 
 // by has the breed use another client library than go-zookeeper.
-func (b breed) by(client fakezk.ClientSemantics) breed { return b.used("", workload.ForClient(client)) }
+func (b breed) by(client goclient.ClientSemantics) breed {
+	return b.used("", workload.Dialect{Client: client}.Option())
+}
 
 // racing says that the breed's bugs show by what the Go runtime decides.
 func (b breed) racing() breed { b.exact = true; return b }

@@ -4,16 +4,17 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
-	"github.com/zktorture/zktorture/internal/thorough"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/prove"
+	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/workload"
 )
 
 // searched searches all executions of a workload's simplest plan.
 func searched(t *testing.T, w *workload.Workload, cfg sim.Config) sim.Result {
 	t.Helper()
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	cfg.Strategy, cfg.NoFaultsAtAll, cfg.NoShrink, cfg.Plain = sim.Exhaustive, true, true, true
 	r, err := sim.Run(t.Context(), w, cfg)
 	if err != nil {
@@ -26,11 +27,11 @@ func searched(t *testing.T, w *workload.Workload, cfg sim.Config) sim.Result {
 func TestASearchFindsAnAnimalOrIsComplete(t *testing.T) {
 	a := animal(t, "W2")
 	r := searched(t, a.Broken(), sim.Config{})
-	if r.Verdict != sim.VerdictViolation || len(r.Violations) != 1 || r.Extent.Word != sim.ExtentBounded {
+	if r.Verdict != sim.VerdictViolation || len(r.Violations) != 1 || r.Extent.Word != tally.Bounded {
 		t.Errorf("%v, %v, %d violations", r.Verdict, r.Extent, len(r.Violations))
 	}
 	r = searched(t, a.Twin(), sim.Config{})
-	if r.Verdict != sim.VerdictOK || r.Extent.Word != sim.ExtentComplete || r.Extent.Ends < 100 {
+	if r.Verdict != sim.VerdictOK || r.Extent.Word != tally.Complete || r.Extent.Ends < 100 {
 		t.Errorf("%v, %v", r.Verdict, r.Extent)
 	}
 	if r = searched(t, a.Twin(), sim.Config{Episodes: 50}); r.Verdict != sim.VerdictUnknown || r.Extent.Runs != 50 {
@@ -63,7 +64,7 @@ func brokenBy(r sim.Result) (properties []string) {
 func TestReductionsHideNoBug(t *testing.T) {
 	const runs = 500
 	wanted, every := 20, 3
-	if thorough.All() {
+	if testkit.Thorough() {
 		wanted, every = 60, 1
 	}
 	compared, broken := 0, 0
@@ -75,9 +76,9 @@ func TestReductionsHideNoBug(t *testing.T) {
 			{Clients: 2, Faults: a.Faults(), AtMost: 1}, {Clients: 2}, {Clients: 1, Faults: a.Faults(), AtMost: 2},
 			{Clients: 1, Faults: a.Faults(), AtMost: 1},
 		} {
-			cfg.Whole, cfg.Episodes, cfg.Without = true, runs, sim.AllReductions
+			cfg.Whole, cfg.Episodes, cfg.Without = true, runs, prove.AllReductions
 			whole := searched(t, a.Broken(), cfg)
-			if whole.Extent.Word != sim.ExtentComplete {
+			if whole.Extent.Word != tally.Complete {
 				continue
 			}
 			cfg.Without = 0

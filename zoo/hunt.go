@@ -10,6 +10,7 @@ import (
 
 	"github.com/zktorture/zktorture/live/confirm"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // HuntConfig says how animals are hunted: all by the same strategy, and all faults may strike unless the animal needs
@@ -38,7 +39,7 @@ type Catch struct {
 	Elapsed      time.Duration
 }
 
-// OK tells whether the animal was found and its twin, if it was looked at, is clean.
+// OK reports whether the animal was found and its twin, if it was looked at, is clean.
 func (c Catch) OK() bool { return c.Found != nil && c.Problem == "" }
 
 // EpisodesMax is the default of HuntConfig.Episodes.
@@ -90,7 +91,7 @@ func (h *hunt) run(ctx context.Context) error {
 			return err
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("the hunt for %s was interrupted", h.catch.Animal.ID)
+			return fmt.Errorf("the search for %s was interrupted", h.catch.Animal.ID)
 		}
 	}
 	if h.catch.Found == nil {
@@ -129,12 +130,12 @@ func (h *hunt) campaign(ctx context.Context, strategy, until string) (sim.Result
 }
 
 // Faults are those with which the animal is hunted: all, and what it needs besides.
-func (a Animal) Faults() sim.Faults {
-	needs, err := sim.ParseFaults(a.Needs)
-	if err != nil || needs == sim.NoFaults {
-		return sim.NoFaults
+func (a Animal) Faults() world.Faults {
+	needs, err := world.ParseFaults(a.Needs)
+	if err != nil || needs == world.NoFaults {
+		return world.NoFaults
 	}
-	return sim.AllFaults | needs
+	return world.AllFaults | needs
 }
 
 // take takes the violation that the animal is known for, if a campaign has found it.
@@ -170,7 +171,7 @@ func (h *hunt) twin(ctx context.Context) error {
 	r, err := h.hunter.examine(ctx, h.catch.Animal)
 	h.catch.TwinEpisodes, h.catch.TwinClean = r.Episodes, err == nil && r.Verdict == sim.VerdictOK
 	if err == nil && !h.catch.TwinClean {
-		h.blame("the fixed twin is accused: %s", accusations(r))
+		h.blame("the fixed version is accused: %s", accusations(r))
 	}
 	return err
 }
@@ -204,8 +205,8 @@ func twinClients(recipe string) (clients int) {
 }
 
 // twinFaults are the faults with which a twin is run: all, and those that any animal needs that has it.
-func twinFaults(recipe string) sim.Faults {
-	faults := sim.AllFaults
+func twinFaults(recipe string) world.Faults {
+	faults := world.AllFaults
 	for _, a := range Animals() {
 		if a.Twin().Recipe() == recipe {
 			faults |= a.Faults()
@@ -228,7 +229,7 @@ func accusations(r sim.Result) string {
 // Operations counts the operations of a story that were begun while faults could strike.
 func Operations(f sim.Found) (n int) {
 	for _, step := range f.Trace {
-		if step.N <= f.Steps && step.Kind == sim.KindCall {
+		if step.N <= f.Steps && step.Kind == world.KindCall {
 			n++
 		}
 	}

@@ -3,7 +3,7 @@ package zoo
 import (
 	"context"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo/published"
@@ -12,9 +12,9 @@ import (
 // lockBreeds are Apache's WriteLock, by the ways to use it, and the locks of documents and of go-zookeeper.
 var lockBreeds = breeds{
 	{"W1 W2 W3 W4 W5 W7 W8 W9 W13 W14 W0 L1 L2", writeLock("")},
-	{"W6", writeLock(", Java's client").by(fakezk.SemanticsJava)},
-	{"W10", own(workload.Lock, writeLockNamed(", closed first"), newClosing, workload.JudgeCallbacks())},
-	{"W11 W12 W15", own(workload.Lock, writeLockNamed(", one attempt"), newOneAttempt, workload.JudgeCallbacks())},
+	{"W6", writeLock(", Java's client").by(goclient.SemanticsJava)},
+	{"W10", own(workload.Lock, writeLockNamed(", closed first"), newClosing, workload.Dialect{Callbacks: true}.Option())},
+	{"W11 W12 W15", own(workload.Lock, writeLockNamed(", one attempt"), newOneAttempt, workload.Dialect{Callbacks: true}.Option())},
 	{"W16", // whose watch it was that fired is not known
 		class(workload.Lock, writeLockNamed(", shared by users"), nil, sharedByUsers, workload.Waive("herd"))},
 	{"W17 W18 W19",
@@ -23,7 +23,7 @@ var lockBreeds = breeds{
 		own(workload.Lock, "notes on ZooKeeper, Locks in four steps with ", published.NewHerdLock, workload.Unfair())},
 	{"LK10", own(workload.RWLock, "notes on ZooKeeper, read and write locks with ", published.NewProseRWLock)},
 	{"LK11",
-		own(workload.Lock, "notes on ZooKeeper, of sessions with ", published.NewSessionLock).by(fakezk.SemanticsJava)},
+		own(workload.Lock, "notes on ZooKeeper, of sessions with ", published.NewSessionLock).by(goclient.SemanticsJava)},
 	{"LK1 LK2 LK3 LK4 LK5 LK6 LK7 LK8 LK12",
 		class(workload.Lock, "notes on ZooKeeper, class Locks with ", nil, published.NewLocksUser, workload.Unfair())},
 	{"T1 T2", own(workload.Lock, "a lock and its flag with ", published.NewFlagLock)},
@@ -36,7 +36,7 @@ var lockBreeds = breeds{
 func writeLockNamed(use string) string { return "published/WriteLock" + use + ", bugs: " }
 
 func writeLock(use string) breed {
-	return own(workload.Lock, writeLockNamed(use), published.NewLocker, workload.JudgeCallbacks())
+	return own(workload.Lock, writeLockNamed(use), published.NewLocker, workload.Dialect{Callbacks: true}.Option())
 }
 
 func goZKLock(commit string) breed {

@@ -1,7 +1,7 @@
 package zoo
 
 import (
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo/published"
@@ -21,7 +21,7 @@ var otherBreeds = breeds{
 			published.NewLeaderElectionSupport)},
 	{"E7",
 		own(workload.Election, "ZooKeeper Recipes and Solutions, Leader Election with ", published.NewElectionRecipe)},
-	{"X1", own(workload.Lock, "a lock on kazoo's watches with ", published.NewWatchedLock).by(fakezk.SemanticsKazoo)},
+	{"X1", own(workload.Lock, "a lock on kazoo's watches with ", published.NewWatchedLock).by(goclient.SemanticsKazoo)},
 	{"C1 C9 X5", own(workload.Counter, "kazoo 2.8, kazoo/recipe/counter.py with ", published.NewKazooCounter)},
 	{"C2", own(workload.Counter, "Apache Curator 5.4, DistributedAtomicLong with ", published.NewCuratorCounter)},
 	{"C3", own(workload.Counter, "CURATOR-688 with ", published.NewCuratorSharedCount)},

@@ -3,7 +3,7 @@ package zoo
 import (
 	"context"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo/published"
@@ -17,7 +17,7 @@ var queueBreeds = breeds{
 	{"DQ4", own(workload.LockingQueue, "Apache ZooKeeper 3.4.6, recipes/queue, DistributedQueue, claimed, with ",
 		claiming(published.NewConsumer))},
 	{"DQ8", own(workload.Queue, "published/DistributedQueue, Java's client, bugs: ", published.NewQueue,
-		workload.Patient()).by(fakezk.SemanticsJava)},
+		workload.Dialect{Patient: true}.Option()).by(goclient.SemanticsJava)},
 	{"DQ10 DQ11", own(workload.Queue, "ZooKeeper Recipes and Solutions, Queues with ", published.NewQueueRecipe)},
 	{"P4", own(workload.Queue, "the ZooKeeper tutorial, Producer-Consumer Queues with ", published.NewTutorialQueue)},
 	{"SP4 SP5 SP6 SP7",
@@ -27,7 +27,7 @@ var queueBreeds = breeds{
 		own(workload.PriorityQueue, "kazoo 2.8, kazoo/recipe/queue.py with priorities and ",
 			published.NewKazooPriorityQueue)},
 	{"Q4", own(workload.LockingQueue, "kazoo 2.8, kazoo/recipe/queue.py, claimed, with ",
-		claiming(published.NewKazooLockingQueue)).by(fakezk.SemanticsKazoo)},
+		claiming(published.NewKazooLockingQueue)).by(goclient.SemanticsKazoo)},
 	{"Q9 Q10", own(workload.Queue, "Apache Curator 5.4, SimpleDistributedQueue with ", published.NewCuratorQueue)},
 }
 

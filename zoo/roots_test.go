@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
-	"github.com/zktorture/zktorture/internal/thorough"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // An animal has one mistake, by which several properties break. What comes first is what the mistake is known to break.
 func TestRootsOfAnimals(t *testing.T) {
-	animals, err := Find(thorough.Of([]string{"W2", "ZL8", "DQ6"}, []string{"W2", "R6", "ZL8", "ZL15", "DQ6", "LK9"}))
+	animals, err := Find(testkit.Sized([]string{"W2", "ZL8", "DQ6"}, []string{"W2", "R6", "ZL8", "ZL15", "DQ6", "LK9"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,8 +58,8 @@ func TestRootsOfTheZoo(t *testing.T) {
 // broken is what an animal breaks under the faults that it needs.
 func broken(t *testing.T, a Animal, episodes int) []sim.Found {
 	t.Helper()
-	bubbles.Many(t)
-	faults, err := sim.ParseFaults(a.Needs)
+	testkit.ManyWorlds(t)
+	faults, err := world.ParseFaults(a.Needs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package zoo
 import (
 	"time"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo/published"
@@ -12,16 +12,16 @@ import (
 // zkLockBreeds are locks on one znode, on ephemeral sequential znodes, kazoo's, Curator's and twitter's.
 var zkLockBreeds = breeds{
 	{"ZL1 ZL2 ZL4 ZL5 ZL6", watchLock("go-zookeeper")},
-	{"ZL3", watchLock("Java's client").by(fakezk.SemanticsJava)},
+	{"ZL3", watchLock("Java's client").by(goclient.SemanticsJava)},
 	{"ZL7 ZL8 ZL9 ZL10 ZL11 ZL12 ZL13 ZL14 ZL15 ZL16",
 		own(workload.Lock, "an article on locks for Java, class ZkLock by go-zookeeper with ", published.NewZkLock)},
 	{"L5 L6 L7", own(workload.Lock, "kazoo 2.8, kazoo/recipe/lock.py by kazoo with ", published.NewKazooLock).
-		by(fakezk.SemanticsKazoo)},
+		by(goclient.SemanticsKazoo)},
 	{"L16 L19 L20 L22", curatorLock("go-zookeeper")},
 	{"L28 L30",
 		own(workload.Lock, "twitter commons, DistributedLockImpl by go-zookeeper with ", published.NewDistributedLock)},
 	{"G1 G2 G3", own(workload.Lock, "goroutines that race with ", published.NewRacedLock).racing()},
-	{"X6", curatorLock("Java's client").by(fakezk.SemanticsJava)},
+	{"X6", curatorLock("Java's client").by(goclient.SemanticsJava)},
 	{"H1", own(workload.Lock, "a lock that is early in line with ", published.NewEarlyLock)},
 	{"D1 U1 F1 I1", own(workload.Lock, "mistakes of our own in a lock, with ", published.NewOwnLock)},
 }

@@ -7,8 +7,7 @@
 // property that the animal is known to break, and runs as many episodes of the twin. The canary is a planted bug that
 // must be found at a known rate: if it is not, the harness itself is broken.
 //
-// The recipes are in package published, with their bugs marked. torture zoo --source prints the lines in which an
-// animal and its twin differ. [Absentees] lists the bugs that have no animal, and why.
+// The recipes are in package published, with their bugs marked. [Absentees] lists the bugs that have no animal, and why.
 package zoo
 
 import (
@@ -22,7 +21,9 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
+	_ "github.com/zktorture/zktorture/zoo/listed" // what the command knows by name
 	"github.com/zktorture/zktorture/zoo/published"
 )
 
@@ -78,7 +79,7 @@ func Find(ids []string) ([]Animal, error) {
 		i := slices.IndexFunc(all, func(a Animal) bool { return strings.EqualFold(a.ID, id) })
 		if i < 0 {
 			known := strings.Join(animalIDs(), ", ")
-			return nil, fmt.Errorf("no animal of the zoo is called %q: there are %s", id, known)
+			return nil, fmt.Errorf("no known bug is called %q: there are %s", id, known)
 		}
 		found = append(found, all[i])
 	}
@@ -116,7 +117,7 @@ func canary(bugs published.Bugs, _ ...workload.Option) *workload.Workload {
 	broken := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 		return forgetful{newOurLock(c, path), c, path}
 	}, workload.Existing())
-	return workload.Own("lock", func(p *sim.Plan, path string) workload.Episode {
+	return workload.Own("lock", func(p *world.Plan, path string) workload.Episode {
 		if p.Choose(64, "canary") == 63 {
 			return broken.Episode(p, path)
 		}

@@ -16,7 +16,10 @@ import (
 
 	"github.com/zktorture/zktorture/campaign"
 	"github.com/zktorture/zktorture/campaign/failures"
+	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/tally"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // first is when the first night begins.
@@ -33,20 +36,17 @@ func counterexample(recipe, property string, number int) *sim.Counterexample {
 	return &sim.Counterexample{
 		Format: sim.CounterexampleFormat, Workload: "lock", Recipe: recipe, Faults: "loss,expiry", Clients: 3, Ops: 4,
 		Property: property, Message: fmt.Sprintf("c%d still waits in acquire <&>", number),
-		Hash:    sim.FormatHash(uint64(number)),
-		Choices: sim.Choices{number, 0, 2}, Trace: []string{"    0    0.000s  c1  > acquire()"},
+		Hash:    digest.Hex(uint64(number)),
+		Choices: world.Choices{number, 0, 2}, Trace: []string{"    0    0.000s  c1  > acquire()"},
 		History: []byte(`{"version":3,"of":"a < b"}`),
 	}
 }
 
 // job is a job with 1000 episodes.
 func job(recipe string) campaign.JobReport {
-	return campaign.JobReport{
-		Job: campaign.Job{
-			Kind: "lock", Recipe: recipe, Strategy: "mix", Seed: 7, Faults: "loss,expiry", Clients: 3, Ops: 4,
-		},
-		Verdict: sim.VerdictOK, Episodes: 1000,
-	}
+	return campaign.JobReport{Job: campaign.Job{
+		Kind: "lock", Recipe: recipe, Strategy: "mix", Seed: 7, Faults: "loss,expiry", Clients: 3, Ops: 4,
+	}, Result: sim.Result{Counts: tally.Counts{Episodes: 1000}, Verdict: sim.VerdictOK}}
 }
 
 // finds adds a failure to a job.
@@ -306,10 +306,10 @@ func TestSearchThatIsComplete(t *testing.T) {
 	c := counterexample("ours", waits, 1)
 	search := job("ours")
 	search.Job.Strategy, search.Job.AtMost, search.Job.Plain = sim.Exhaustive, 2, true
-	search.Extent.Word = sim.ExtentComplete
+	search.Extent.Word = tally.Complete
 	shorter, cut, whole := search, search, search
 	shorter.Job.AtMost = 1
-	cut.Extent.Word = sim.ExtentBounded
+	cut.Extent.Word = tally.Bounded
 	whole.Job.Plain = false
 	for name, tt := range map[string]struct {
 		job  campaign.JobReport

@@ -12,9 +12,9 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// NightFormat is the first field of every file of a night. Files of other formats are not read. What
+// nightFormat is the first field of every file of a night. Files of other formats are not read. What
 // [campaign.Identify] makes of a story belongs to the format.
-const NightFormat = "zktorture night 1"
+const nightFormat = "zktorture night 1"
 
 // The folders of a store.
 const (
@@ -24,7 +24,7 @@ const (
 
 // nightFile is what a campaign has run and seen. It says nothing of other nights, so that it never changes.
 type nightFile struct {
-	Format  string      `json:"format"` // [NightFormat]
+	Format  string      `json:"format"` // "zktorture night 1"
 	Name    string      `json:"name"`
 	Began   time.Time   `json:"began"`
 	Digest  string      `json:"digest"`

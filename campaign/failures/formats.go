@@ -1,5 +1,5 @@
 package failures
 
-import "github.com/zktorture/zktorture/internal/fileformat"
+import "github.com/zktorture/zktorture/internal/wholefile"
 
-func init() { fileformat.Register[nightFile]("night") }
+func init() { wholefile.NameFormat[nightFile]("night") }

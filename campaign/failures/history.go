@@ -7,6 +7,7 @@ import (
 
 	"github.com/zktorture/zktorture/campaign"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // enough is how many sightings would be expected by now of a failure that is looked for and not seen, before it is
@@ -209,7 +210,7 @@ func (t *track) unseen(n *nightFile) {
 
 const tooFew = ", too few to say that it is gone"
 
-// expectedOfZoo tells whether it is of an animal, of which counterexamples are not run again.
+// expectedOfZoo reports whether it is of an animal, of which counterexamples are not run again.
 func (t *track) expectedOfZoo() bool { return t.animal != "" }
 
 // searched says how much it was looked for since it was last seen.
@@ -239,17 +240,17 @@ func (t *track) sightings(j *jobFile) float64 {
 	return 0
 }
 
-// covers tells whether what a job can run another can run, too.
+// covers reports whether what a job can run another can run, too.
 func covers(a, b campaign.Job) bool {
 	return a.Exact == b.Exact && a.Wire == b.Wire && a.Clients >= b.Clients && a.Ops >= b.Ops && a.AtMost >= b.AtMost &&
 		(b.Plain || !a.Plain) && faultsOf(a)&faultsOf(b) == faultsOf(b)
 }
 
 // faultsOf are those that may strike in a job. A list that cannot be read is none: such a job covers little.
-func faultsOf(j campaign.Job) sim.Faults {
-	faults, err := sim.ParseFaults(j.Faults)
+func faultsOf(j campaign.Job) world.Faults {
+	faults, err := world.ParseFaults(j.Faults)
 	if err != nil {
-		return sim.NoFaults
+		return world.NoFaults
 	}
 	return faults
 }

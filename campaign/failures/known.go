@@ -8,8 +8,8 @@ import (
 	"github.com/zktorture/zktorture/campaign"
 )
 
-// PerRecipe is how many counterexamples of one failure in one recipe are run again.
-const PerRecipe = 3
+// perRecipe is how many counterexamples of one failure in one recipe are run again.
+const perRecipe = 3
 
 // Suite is what is to be run again first.
 type Suite struct {
@@ -20,7 +20,7 @@ type Suite struct {
 
 // Known chooses at most limit counterexamples to be run again first, or any number if that is 0: those of failures that
 // are there before those that are gone, and each failure of each recipe once before any twice. Of one failure in one
-// recipe it chooses [PerRecipe]: those with which it was last seen, the one that was new, and then the latest. Strategy
+// recipe it chooses 3: those with which it was last seen, the one that was new, and then the latest. Strategy
 // near begins with them, too. What animals of the zoo break is not among them.
 func (s *Store) Known(limit int) (*Suite, error) {
 	c, err := s.read()
@@ -50,8 +50,8 @@ func (s *Store) Known(limit int) (*Suite, error) {
 func (s *Store) choose(suite *Suite, c *contents, t *track, sum string, turn, limit int) {
 	why := ""
 	switch {
-	case turn >= PerRecipe:
-		why = fmt.Sprintf("%d others of the same failure and recipe are run again", PerRecipe)
+	case turn >= perRecipe:
+		why = fmt.Sprintf("%d others of the same failure and recipe are run again", perRecipe)
 	case limit > 0 && len(suite.Known) == limit:
 		why = fmt.Sprintf("%d others are run again", limit)
 	default:

@@ -72,7 +72,7 @@ type Sighting struct {
 	Go     string    `json:"go,omitempty"`
 }
 
-// News tells whether somebody has to look at it: it is new or has come back, in any recipe, and is not expected.
+// News reports whether somebody has to look at it: it is new or has come back, in any recipe, and is not expected.
 func (f Failure) News() bool {
 	return !f.Expected && slices.ContainsFunc(f.Recipes, func(r Recipe) bool { return r.news() })
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/campaign"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/tally"
 )
 
 // Meta is what a report does not say of its campaign.
@@ -67,7 +67,7 @@ func newNight(report *campaign.Report, meta Meta) (*nightFile, map[string][]byte
 			len(report.Plan.Known))
 	}
 	n := &nightFile{
-		Format: NightFormat, Name: report.Plan.Name, Began: meta.Began.UTC().Truncate(time.Second), Digest: report.Digest,
+		Format: nightFormat, Name: report.Plan.Name, Began: meta.Began.UTC().Truncate(time.Second), Digest: report.Digest,
 		Commit: meta.Commit, Go: meta.Go, Program: cmp.Or(meta.Program, "torture"), Units: report.Units,
 		Unknown: len(report.Unknown), Jobs: []jobFile{},
 	}
@@ -92,7 +92,7 @@ func newNight(report *campaign.Report, meta Meta) (*nightFile, map[string][]byte
 
 func newJob(j campaign.JobReport, examples map[string][]byte) (jobFile, error) {
 	job := jobFile{
-		Job: j.Job, Verdict: j.Verdict, Episodes: j.Episodes, Complete: j.Extent.Word == sim.ExtentComplete,
+		Job: j.Job, Verdict: j.Verdict, Episodes: j.Episodes, Complete: j.Extent.Word == tally.Complete,
 		NotJudged: slices.Concat(j.NotJudged, j.Waived),
 	}
 	for _, f := range j.Failures {

@@ -122,16 +122,16 @@ func (s *Store) readNight(c *contents, name, sum string) error {
 			"get it from another copy of the store")
 	case err != nil:
 		c.problem(name, "is not a night of a campaign: %v; move it away", err)
-	case n.Format != NightFormat:
+	case n.Format != nightFormat:
 		c.problem(name, "does not count: its format is %q, and this version reads %q; "+
-			"use the version that has written it", n.Format, NightFormat)
+			"use the version that has written it", n.Format, nightFormat)
 	default:
 		c.nights = append(c.nights, n)
 	}
 	return nil
 }
 
-// twice tells whether two nights that follow each other are one campaign. It is recorded twice, by people who do not
+// twice reports whether two nights that follow each other are one campaign. It is recorded twice, by people who do not
 // agree, as otherwise the files would be one. The first counts.
 func (c *contents) twice(a, b night) bool {
 	if !a.Began.Equal(b.Began) || a.Digest != b.Digest {

@@ -31,7 +31,7 @@ function anchors(file) {
   return new Set([...headings].map(([, text]) => slug(text)))
 }
 
-// storyName finds what the commands of a story write, as internal/site does.
+// storyName finds what the commands of a story write, as docs/generate/site does.
 const storyName = /--html[= ]([\w.-]+\.html)\b/
 
 function story(page, commands) {

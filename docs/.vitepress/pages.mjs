@@ -24,7 +24,7 @@ const placed = {
     'live', 'proxy', 'workers', 'ci', 'campaign',
   ],
   reference: ['glossary', 'recipes', 'reference/torture'],
-  explanation: ['explanation/overview', 'explanation/what-a-pass-proves', 'explanation/fidelity', 'FIDELITY', 'ARCHITECTURE'],
+  explanation: ['explanation/overview', 'explanation/what-a-pass-proves', 'explanation/fidelity', 'ARCHITECTURE'],
 }
 
 // plain removes the marks of Markdown, and escapes of HTML, from one line.

@@ -8,6 +8,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -35,9 +36,10 @@ type publishing struct {
 }
 
 func workloadOf(recipe string, new func(recipes.Conn, string) *Publisher) *workload.Workload {
-	return workload.Own("publisher", func(p *sim.Plan, path string) workload.Episode {
+	return workload.Own("publisher", func(p *world.Plan, path string) workload.Episode {
 		e := &publishing{workload.NewScript[string](p, path), new}
-		e.Draw(p, p.Ops, func(p *sim.Plan, label string) string {
+		e.Whole = true
+		e.Draw(p, p.Ops, func(p *world.Plan, label string) string {
 			return [...]string{"publish", "read", "close"}[p.Choose(3, label)]
 		})
 		return e
@@ -61,19 +63,19 @@ func (e *publishing) Run(u workload.User) {
 		case "close":
 			err = publisher.Close(ctx)
 		}
-		outcome := sim.OK
+		outcome := world.OK
 		if err != nil {
-			outcome = sim.Unknown
+			outcome = world.Unknown
 		}
 		u.End(op, outcome, strconv.FormatInt(version, 10), err)
 	}
 }
 
 // MayWaitForever returns waiting: a publisher waits until the leader closes.
-func (e *publishing) MayWaitForever(_, waiting []*sim.Op) []*sim.Op { return waiting }
+func (e *publishing) MayWaitForever(_, waiting []*world.Op) []*world.Op { return waiting }
 
 func (e *publishing) History(v *workload.View) linearizability.History {
-	return v.History(func(op *sim.Op, add func(linearizability.Operation)) { add(workload.OperationOf(op)) })
+	return v.History(func(op *world.Op, add func(linearizability.Operation)) { add(v.Operation(op)) })
 }
 
 // Judge checks that no operation observes an older version after one that observed a newer version has returned.
@@ -81,11 +83,11 @@ func (e *publishing) Judge(v *workload.View) workload.Judgement {
 	j := e.Judging(v)
 	v.Left.Notes = true // a leader that has not closed keeps a znode
 	j.Add(v.Stuck()...)
-	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return errors.Is(op.Err, recipes.ErrLost) })...)
+	j.Add(v.UnexpectedErrors(func(op *world.Op) bool { return errors.Is(op.Err, recipes.ErrLost) })...)
 	for _, newer := range v.Ops {
 		for _, older := range v.Ops {
 			if newer.Return < older.Call && tells(newer) > tells(older) && tells(older) >= 0 {
-				j.Add(sim.Violation{Property: "older-version", Ops: []*sim.Op{newer, older}, Message: fmt.Sprintf(
+				j.Add(sim.Violation{Property: "older-version", Ops: []*world.Op{newer, older}, Message: fmt.Sprintf(
 					"%s's %s at %s had version %s, and after it %s's %s at %s had version %s",
 					workload.Who(newer), newer.Name,
 					v.When(newer), newer.Result, workload.Who(older), older.Name, v.When(older), older.Result)})
@@ -98,9 +100,9 @@ func (e *publishing) Judge(v *workload.View) workload.Judgement {
 }
 
 // tells is the version that an operation returned, -1 if none.
-func tells(op *sim.Op) int {
+func tells(op *world.Op) int {
 	version, err := strconv.Atoi(op.Result)
-	if err != nil || op.Outcome != sim.OK || op.Name == "close" {
+	if err != nil || op.Outcome != world.OK || op.Name == "close" {
 		return -1
 	}
 	return version

@@ -15,6 +15,6 @@ func TestCarelessPublisher(t *testing.T) {
 		t.Fatalf("it is not seen that it publishes older versions: %v, %v", r.Violations, err)
 	}
 	if found := r.Violations[0]; found.Steps > 15 {
-		t.Errorf("its story has %d steps:\n%s", found.Steps, sim.Story(careless, found.Violation, found.Trace))
+		t.Errorf("its story has %d steps:\n%s", found.Steps, found.Story(careless))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -39,9 +40,10 @@ type asking struct {
 }
 
 func workloadOf(recipe string, new func(recipes.Conn, string, int, time.Duration) *Limiter) *workload.Workload {
-	return workload.Own("ratelimit", func(p *sim.Plan, path string) workload.Episode {
+	return workload.Own("ratelimit", func(p *world.Plan, path string) workload.Episode {
 		e := &asking{workload.NewScript[struct{}](p, path), new}
-		e.Draw(p, p.Ops, func(*sim.Plan, string) (turn struct{}) { return turn })
+		e.Whole = true
+		e.Draw(p, p.Ops, func(*world.Plan, string) (turn struct{}) { return turn })
 		return e
 	}, workload.Named(recipe))
 }
@@ -53,22 +55,22 @@ func (e *asking) Run(u workload.User) {
 		granted, at, err := limiter.Allow()
 		switch {
 		case err != nil:
-			u.End(op, sim.Fail, "", err)
+			u.End(op, world.Fail, "", err)
 		case granted:
-			u.End(op, sim.OK, strconv.FormatInt(at, 10), nil)
+			u.End(op, world.OK, strconv.FormatInt(at, 10), nil)
 		default:
-			u.End(op, sim.OK, "no", nil)
+			u.End(op, world.OK, "no", nil)
 		}
 	}
 }
 
 func (e *asking) History(v *workload.View) linearizability.History {
-	return v.History(func(op *sim.Op, add func(linearizability.Operation)) { add(workload.OperationOf(op)) })
+	return v.History(func(op *world.Op, add func(linearizability.Operation)) { add(v.Operation(op)) })
 }
 
 // grant is a permit with its time, in milliseconds.
 type grant struct {
-	op *sim.Op
+	op *world.Op
 	at int64
 }
 
@@ -76,7 +78,7 @@ type grant struct {
 func (e *asking) Judge(v *workload.View) workload.Judgement {
 	j := e.Judging(v)
 	j.Add(v.Stuck()...)
-	j.Add(v.UnexpectedErrors(func(*sim.Op) bool { return false })...)
+	j.Add(v.UnexpectedErrors(func(*world.Op) bool { return false })...)
 	var grants []grant
 	for _, op := range v.Ops {
 		if at, err := strconv.ParseInt(op.Result, 10, 64); err == nil {
@@ -87,7 +89,7 @@ func (e *asking) Judge(v *workload.View) workload.Judgement {
 	for i := most; i < len(grants); i++ {
 		first, last := grants[i-most], grants[i]
 		if took := time.Duration(last.at-first.at) * time.Millisecond; took < window {
-			j.Add(sim.Violation{Property: "overrun", Ops: []*sim.Op{first.op, last.op}, Message: fmt.Sprintf(
+			j.Add(sim.Violation{Property: "overrun", Ops: []*world.Op{first.op, last.op}, Message: fmt.Sprintf(
 				"%d permits in %v, from %s's at %s to %s's at %s: at most %d in %v were promised",
 				most+1, took, workload.Who(first.op), v.When(first.op),
 				workload.Who(last.op), v.When(last.op), most, window)})

@@ -64,7 +64,7 @@ func (l *Limiter) Allow() (granted bool, at int64, err error) {
 	return false, stat.Ctime, err
 }
 
-// inTime tells whether less than a window has passed since own was created. A slower client may miss grants that
+// inTime reports whether less than a window has passed since own was created. A slower client may miss grants that
 // others have removed since, its own among them.
 func (l *Limiter) inTime(own string, made *zk.Stat) (bool, error) {
 	now, err := l.conn.Set(own, nil, 0)

@@ -6,9 +6,9 @@
 package main
 
 import (
+	"github.com/zktorture/zktorture"
 	"github.com/zktorture/zktorture/examples/publisher"
 	"github.com/zktorture/zktorture/examples/ratelimit"
-	"github.com/zktorture/zktorture/torturecli"
 )
 
-func main() { torturecli.Main(publisher.Kind, ratelimit.Kind) }
+func main() { zktorture.Main(publisher.Kind, ratelimit.Kind) }

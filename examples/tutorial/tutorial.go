@@ -1,22 +1,29 @@
-// Package tutorial has the code of docs/tutorial: a lock from its first version, which is wrong, to one that survives
-// all faults. Each step is a package of its own.
+// Package tutorial has the code of docs/tutorial: a lock from its first version, which is wrong, to
+// one that survives all faults. Package mylock is the last version. The patches in steps make it,
+// one after another, of nothing.
 package tutorial
 
 import (
-	"embed"
+	_ "embed"
 	"strings"
 )
 
-//go:embed step1/lock.go step11/lock_test.go
-var files embed.FS
+//go:embed steps/1.patch
+var firstStep string
 
 // First returns a file of the first step, lock.go or lock_test.go, as one of a package of that name.
 func First(file, packageName string) string {
-	folder := map[string]string{"lock.go": "step1/", "lock_test.go": "step11/"}[file] // the test stays the same
-	text, err := files.ReadFile(folder + file)
-	if err != nil {
-		panic(err) // it is embedded
+	var text strings.Builder
+	_, rest, _ := strings.Cut(firstStep, "+++ b/"+file+"\n")
+	for line := range strings.Lines(rest) {
+		if strings.HasPrefix(line, "---") {
+			break
+		}
+		added, _ := strings.CutPrefix(line, "+")
+		if !strings.HasPrefix(line, "@@") {
+			text.WriteString(added)
+		}
 	}
 	return strings.NewReplacer("Package mylock", "Package "+packageName,
-		"package mylock", "package "+packageName).Replace(string(text))
+		"package mylock", "package "+packageName).Replace(text.String())
 }

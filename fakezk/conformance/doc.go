@@ -35,8 +35,8 @@
 //
 // Servers that are set up otherwise than by default are in a table by the name of the script.
 //
-// The scripts in testdata/raw go over the wire without go-zookeeper, and on the other side into the fake's
-// servers: requests that it has no method for, or would not send. Their commands are the like of these.
+// The scripts in testdata/raw go over the wire without go-zookeeper: requests that it has no method for, or would not
+// send. Their commands are the like of these.
 //
 // # What is shown
 //

@@ -11,8 +11,9 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
+	"github.com/zktorture/zktorture/live/ensemble"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -34,7 +35,7 @@ type eventful struct {
 // reads that has read it, as a reader of a real client mostly has before the next one.
 type stepwise struct {
 	servers *fakezk.Ensemble
-	client  *fakezk.Client
+	client  *goclient.Client
 }
 
 // start is the time of the fake's servers, at which it stays.
@@ -43,7 +44,7 @@ const start = 1
 // fakeEventful is to be called in a bubble.
 func fakeEventful() eventful {
 	s := &stepwise{servers: fakezk.New(fakezk.Config{})}
-	s.client = fakezk.NewClient(s, s.servers, expires.Milliseconds(), synctest.Wait)
+	s.client = goclient.NewClient(s, s.servers, expires.Milliseconds(), synctest.Wait)
 	s.connect()
 	return eventful{
 		Conn: s.client.Handle(0), cut: func() { s.client.Break(zk.ErrConnectionClosed) }, heal: s.connect,
@@ -51,8 +52,8 @@ func fakeEventful() eventful {
 	}
 }
 
-// Submit implements [fakezk.Network].
-func (s *stepwise) Submit(call *fakezk.Call) {
+// Submit implements [goclient.Network].
+func (s *stepwise) Submit(call *goclient.Call) {
 	s.client.Accept(call)
 	s.move()
 }
@@ -242,7 +243,7 @@ func TestProtected(t *testing.T) {
 		}
 		return said
 	}
-	fake, _, _ := fakezk.NewLocal(fakezk.Config{}).Connect(tick)
+	fake, _, _ := goclient.NewLocal(fakezk.Config{}).Connect(tick)
 	if diff := cmp.Diff(try(realEventful(t)), try(fake)); diff != "" {
 		t.Errorf("(-real +fake):\n%s", diff)
 	}

@@ -64,7 +64,7 @@ func isCommand(line string) bool {
 	return line != "" && line[0] != '#' && !strings.HasPrefix(line, "  ")
 }
 
-// waitsNext tells whether the next command waits.
+// waitsNext reports whether the next command waits.
 func waitsNext(lines []string) bool {
 	i := slices.IndexFunc(lines, isCommand)
 	if i < 0 {

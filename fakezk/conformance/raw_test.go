@@ -11,13 +11,11 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
-	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // TestRawTranscripts plays the scripts of testdata/raw: requests without a client library between,
@@ -36,7 +34,6 @@ func TestRawTranscripts(t *testing.T) {
 				}
 				playRawFile(t, file, newRawReal(t, with), *rewrite)
 			})
-			t.Run("fake", func(t *testing.T) { playRawFile(t, file, newRawFake(with), false) })
 			t.Run("served", func(t *testing.T) { playRawFile(t, file, newRawServed(t, with), false) })
 		})
 	}
@@ -44,79 +41,6 @@ func TestRawTranscripts(t *testing.T) {
 
 func playRawFile(t *testing.T, file string, side *rawSide, rewrite bool) {
 	playText(t, file, func(text string) (string, error) { return playRaw(side, text) }, rewrite)
-}
-
-// TestRawRandomScripts is for raw requests what TestRandomScripts is for go-zookeeper's.
-func TestRawRandomScripts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a server")
-	}
-	real_, fakes := newRawReal(t, setup{}), map[string]*rawSide{"fake": newRawFake(setup{}), "served": newRawServed(t, setup{})}
-	rapid.Check(t, func(t *rapid.T) {
-		script := drawRawScript(t)
-		want, err := playRaw(real_, script)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name, fake := range fakes {
-			got, err := playRaw(fake, script)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); d != "" {
-				t.Fatalf("the %s differs from the real server (-real +%[1]s):\n%s\n"+
-					"The script, as the real server answers it:\n%s", name, d, want)
-			}
-		}
-	})
-}
-
-// drawRawScript leaves no znodes behind, but for what it may find of an earlier one, and that is the
-// same on both sides.
-func drawRawScript(t *rapid.T) string {
-	pick := func(from ...string) string { return rapid.SampledFrom(from).Draw(t, "pick") }
-	text := rapid.Custom(func(t *rapid.T) string {
-		var s strings.Builder
-		for range rapid.IntRange(0, 5).Draw(t, "pieces") {
-			s.WriteString(rapid.SampledFrom([]string{"a", "é", "\uffff", "\ue000", "😀", "\xed\xa0\xbd",
-				"\xed\xb8\x80", "\xff", "\xc0\x80",
-				"\xe0", "\xe0\x80", "\xe2\x82", "\xed\xa0", "\xed", "\xf0\x9f", "\xf0\x9f\x98", "\xf0\x80\x80\x80",
-				"\xf4\x90\x80\x80", "\xf5", "\x80", "\xc3"}).Draw(t, "piece"))
-		}
-		return s.String()
-	})
-	path := func() string { return pick(`""`, "/", "/p", "/p", "/p", "/p/q", "/p/q", "/zookeeper", "/none") }
-	lines := []string{"a connect", "b connect"}
-	for range rapid.IntRange(1, 20).Draw(t, "commands") {
-		command := ""
-		switch rapid.IntRange(0, 11).Draw(t, "command") {
-		case 0:
-			command = "create " + pick("/p", "/p/q") + ` ""`
-		case 1:
-			command = "delete " + pick("/p", "/p/q") + " -1"
-		case 2:
-			command = "set " + path() + " x -1"
-		case 3:
-			command = pick("exists ", "get ", "children ") + path() + " watch"
-		case 4:
-			command = "addwatch " + path() + pick(" 0", " 1", " 2")
-		case 5, 6:
-			command = pick("checkwatches ", "checkwatches ", "removewatches ") + path() + pick(" 1", " 2", " 3", " 4")
-		case 7:
-			command = "count " + path()
-		case 8:
-			command = "reconfig"
-		case 9:
-			command = fmt.Sprintf("sync %q", text.Draw(t, "text"))
-		case 10:
-			command = fmt.Sprintf(`setacl /p -1 acl="world:anyone:cdrwa,digest:%s:x:r"`,
-				strings.Trim(fmt.Sprintf("%+q", text.Draw(t, "text")), `"`))
-		case 11:
-			command = "acl " + path()
-		}
-		lines = append(lines, pick("a ", "b ")+command)
-	}
-	return strings.Join(append(lines, "a close", "b close"), "\n") + "\n"
 }
 
 // rawSide is a server to play with.
@@ -132,7 +56,7 @@ var replyZxid = regexp.MustCompile(`^zxid [0-9]+`)
 
 // rawConn sends a request, unless it is nil, and returns what comes up to its reply, or up to the end of the
 // connection.
-type rawConn func(*fakezk.Request) ([]fakezk.Message, error)
+type rawConn func(*wireFrame) ([]fakezk.Message, error)
 
 // rawClient is a client of a script.
 type rawClient struct {
@@ -225,51 +149,54 @@ func (c *rawClient) connect(out *strings.Builder, side *rawSide, words []string)
 	return nil
 }
 
-func rawRequest(verb string, args *arguments, login *saslClient) (*fakezk.Request, error) {
-	r := &fakezk.Request{}
+func rawRequest(verb string, args *arguments, login *saslClient) (*wireFrame, error) {
+	r := &wireFrame{}
 	switch verb {
 	case "create":
-		r.Op, r.Path, r.Data, r.Flags, r.ACL = fakezk.OpCreate, args.text(), args.data(), args.mode(), args.acl()
+		r.op = wire.OpCreate
+		r.body = &wire.CreateRequest{Path: args.text(), Data: args.data(), Flags: args.mode(), ACL: args.acl()}
 	case "delete":
-		r.Op, r.Path, r.Version = fakezk.OpDelete, args.text(), args.number()
+		r.op, r.body = wire.OpDelete, &wire.PathVersionRequest{Path: args.text(), Version: args.number()}
 	case "set":
-		r.Op, r.Path, r.Data, r.Version = fakezk.OpSetData, args.text(), args.data(), args.number()
+		r.op, r.body = wire.OpSetData, &wire.SetDataRequest{Path: args.text(), Data: args.data(), Version: args.number()}
 	case "exists", "get", "children":
-		r.Op = map[string]fakezk.Op{"exists": fakezk.OpExists, "get": fakezk.OpGetData,
-			"children": fakezk.OpGetChildren}[verb]
-		r.Path, r.Watch = args.text(), args.take("watch")
+		r.op = map[string]wire.Op{"exists": wire.OpExists, "get": wire.OpGetData, "children": wire.OpGetChildren}[verb]
+		r.body = &wire.WatchRequest{Path: args.text(), Watch: args.take("watch")}
 	case "acl":
-		r.Op, r.Path = fakezk.OpGetACL, args.text()
+		r.op, r.body = wire.OpGetACL, &wire.PathRequest{Path: args.text()}
 	case "setacl":
-		r.Op, r.Path, r.Version, r.ACL = fakezk.OpSetACL, args.text(), args.number(), args.acl()
+		r.op, r.body = wire.OpSetACL, &wire.SetACLRequest{Path: args.text(), Version: args.number(), ACL: args.acl()}
 	case "sync":
-		r.Op, r.Path = fakezk.OpSync, args.text()
+		r.op, r.body = wire.OpSync, &wire.PathRequest{Path: args.text()}
 	case "count":
-		r.Op, r.Path = fakezk.OpAllChildren, args.text()
+		r.op, r.body = wire.OpCountChildren, &wire.PathRequest{Path: args.text()}
 	case "addwatch", "checkwatches", "removewatches":
-		r.Op = map[string]fakezk.Op{"addwatch": fakezk.OpAddWatch, "checkwatches": fakezk.OpCheckWatches,
-			"removewatches": fakezk.OpRemoveWatches}[verb]
-		r.Path, r.Kind = args.text(), args.number()
+		r.op = map[string]wire.Op{"addwatch": wire.OpAddWatch, "checkwatches": wire.OpCheckWatches,
+			"removewatches": wire.OpRemoveWatches}[verb]
+		r.body = &wire.PathTypeRequest{Path: args.text(), Type: args.number()}
 	case "datawatches":
-		r.Op, r.DataWatches = fakezk.OpSetWatches, []string{args.text()}
+		r.op = wire.OpSetWatches
+		r.body = &wire.SetWatchesRequest{Data: []string{args.text()}, Exist: []string{}, Childs: []string{}}
 	case "reconfig":
-		r.Op, r.ConfigVersion, r.Members = fakezk.OpReconfig, args.version(), []byte(args.optional("members="))
-		if r.Joining, r.Leaving = args.optional("joining="), args.optional("leaving="); r.Joining+r.Leaving != "" {
-			r.Members = nil
+		change := &wire.ReconfigRequest{Config: args.version(), Members: []byte(args.optional("members=")),
+			Joining: args.optional("joining="), Leaving: args.optional("leaving=")}
+		if change.Joining+change.Leaving != "" {
+			change.Members = nil
 		}
+		r.op, r.body = wire.OpReconfig, change
 	case "auth":
-		r.Op, r.Scheme, r.Auth = fakezk.OpSetAuth, args.text(), args.data()
+		r.op, r.body = wire.OpAuth, &wire.AuthRequest{Scheme: args.text(), Auth: args.data()}
 	case "end": // nothing is asked, only what comes is shown
 		return nil, args.err
 	case "whoami":
-		r.Op = fakezk.OpWhoAmI
+		r.op = wire.OpWhoAmI
 	case "token":
-		r.Op, r.Auth = fakezk.OpSASL, args.data()
+		r.op, r.body = wire.OpSASL, &wire.TokenRecord{Token: args.data()}
 	case "login":
-		r.Op, r.Auth = fakezk.OpSASL, login.respond(args.text(), args.text(), args.words...)
+		r.op, r.body = wire.OpSASL, &wire.TokenRecord{Token: login.respond(args.text(), args.text(), args.words...)}
 		args.words = nil
 	case "close":
-		r.Op = fakezk.OpCloseSession
+		r.op = wire.OpCloseSession
 	default:
 		return nil, fmt.Errorf("no such command: %+q", verb)
 	}
@@ -285,7 +212,7 @@ func showMessage(m fakezk.Message) string {
 		return "closed"
 	case r == nil:
 		return fmt.Sprintf("event %s %+q", strings.TrimPrefix(m.Event.String(), "Event"), m.Path)
-	case r.Err != fakezk.CodeOK:
+	case r.Err != wire.CodeOK:
 		return fmt.Sprintf("zxid %d error %d", showZxid(r.Zxid), r.Err)
 	default:
 		s := fmt.Sprintf("zxid %d", showZxid(r.Zxid))
@@ -302,43 +229,6 @@ func showMessage(m fakezk.Message) string {
 			s += fmt.Sprintf(" number %d", r.Number)
 		}
 		return s
-	}
-}
-
-func newRawFake(with setup) *rawSide {
-	servers := fakezk.New(with.fake())
-	do := func(id fakezk.ConnID) rawConn {
-		return func(r *fakezk.Request) ([]fakezk.Message, error) {
-			var got []fakezk.Message
-			if r != nil {
-				servers.Request(0, id, r)
-			}
-			for m, ok := servers.Next(id); ok; m, ok = servers.Next(id) {
-				if got = append(got, m); isLast(r, m) {
-					break
-				}
-			}
-			return got, nil
-		}
-	}
-	return &rawSide{
-		countless: with.countless, connect: func(asked wire.ConnectRequest) (rawConn, *wire.ConnectResponse, error) {
-			id, granted, err := servers.Connect(0, 0, fakezk.ConnectRequest{
-				Timeout: int64(asked.Timeout), SessionID: asked.Session, Password: asked.Password, ReadOnly: asked.ReadOnly != nil && *asked.ReadOnly,
-			})
-			if err != nil {
-				return nil, nil, nil
-			}
-			return do(id), &wire.ConnectResponse{Session: granted.SessionID, Password: granted.Password, ReadOnly: &granted.ReadOnly}, nil
-		},
-		quorum: func(there bool) error {
-			if there {
-				servers.RegainQuorum(0)
-			} else {
-				servers.LoseQuorum()
-			}
-			return nil
-		},
 	}
 }
 
@@ -400,17 +290,19 @@ func (s *rawSocket) send(frame []byte) error {
 	return err
 }
 
-// isLast tells whether nothing follows a message that a request has led to, or that came without one.
-func isLast(r *fakezk.Request, m fakezk.Message) bool {
-	return m.Closed || m.Reply != nil && (r == nil || r.Op != fakezk.OpCloseSession)
+// isLast reports whether nothing follows a message that a request has led to, or that came without one.
+func isLast(r *wireFrame, m fakezk.Message) bool {
+	return m.Closed || m.Reply != nil && (r == nil || r.op != wire.OpCloseSession)
 }
 
-func (s *rawSocket) do(r *fakezk.Request) ([]fakezk.Message, error) {
-	op := fakezk.OpPing
+// do sends a request. A server that closes the connection does so before it has read a frame that is too long.
+func (s *rawSocket) do(r *wireFrame) ([]fakezk.Message, error) {
+	op := wire.OpPing
 	if r != nil {
-		op = r.Op
-		if err := s.request(r); err != nil {
-			return nil, err
+		s.xid++
+		op, r.xid = r.op, s.xid
+		if frame := r.bytes(0); s.send(frame) != nil && len(frame) < 1<<20 {
+			return nil, errors.New("the request cannot be sent")
 		}
 	}
 	var got []fakezk.Message
@@ -425,49 +317,8 @@ func (s *rawSocket) do(r *fakezk.Request) ([]fakezk.Message, error) {
 	}
 }
 
-// request sends a request. A server that closes the connection does so before it has read a frame that is too long.
-func (s *rawSocket) request(r *fakezk.Request) error {
-	s.xid++
-	records := []wire.Record{&wire.RequestHeader{Xid: s.xid, Op: wire.Op(r.Op)}}
-	if body := rawBody(r); body != nil {
-		records = append(records, body)
-	}
-	if err := s.send(wire.AppendFrame(nil, records...)); err != nil && len(r.Data) == 0 {
-		return err
-	}
-	return nil
-}
-
-func rawBody(r *fakezk.Request) wire.Record {
-	switch r.Op {
-	case fakezk.OpCreate:
-		return &wire.CreateRequest{Path: r.Path, Data: r.Data, ACL: r.ACL, Flags: r.Flags}
-	case fakezk.OpDelete:
-		return &wire.PathVersionRequest{Path: r.Path, Version: r.Version}
-	case fakezk.OpSetData:
-		return &wire.SetDataRequest{Path: r.Path, Data: r.Data, Version: r.Version}
-	case fakezk.OpExists, fakezk.OpGetData, fakezk.OpGetChildren:
-		return &wire.WatchRequest{Path: r.Path, Watch: r.Watch}
-	case fakezk.OpSetACL:
-		return &wire.SetACLRequest{Path: r.Path, ACL: r.ACL, Version: r.Version}
-	case fakezk.OpGetACL, fakezk.OpSync, fakezk.OpAllChildren:
-		return &wire.PathRequest{Path: r.Path}
-	case fakezk.OpAddWatch, fakezk.OpCheckWatches, fakezk.OpRemoveWatches:
-		return &wire.PathTypeRequest{Path: r.Path, Type: r.Kind}
-	case fakezk.OpSetWatches:
-		return &wire.SetWatchesRequest{Data: r.DataWatches, Exist: []string{}, Childs: []string{}}
-	case fakezk.OpReconfig:
-		return &wire.ReconfigRequest{Joining: r.Joining, Leaving: r.Leaving, Members: r.Members, Config: r.ConfigVersion}
-	case fakezk.OpSetAuth:
-		return &wire.AuthRequest{Scheme: r.Scheme, Auth: r.Auth}
-	case fakezk.OpSASL:
-		return &wire.TokenRecord{Token: r.Auth}
-	}
-	return nil
-}
-
 // receive reads a message; an end of the connection of whatever kind is Closed.
-func (s *rawSocket) receive(op fakezk.Op) (fakezk.Message, error) {
+func (s *rawSocket) receive(op wire.Op) (fakezk.Message, error) {
 	frame, err := wire.ReadFrame(s, nil, wire.FrameMax)
 	var slow net.Error
 	if errors.As(err, &slow) && slow.Timeout() {
@@ -485,7 +336,7 @@ func (s *rawSocket) receive(op fakezk.Op) (fakezk.Message, error) {
 		_, err := wire.Parse(frame, &event)
 		return fakezk.Message{Event: zk.EventType(event.Type), Path: event.Path}, err
 	}
-	reply := &fakezk.Response{Zxid: header.Zxid, Err: fakezk.Code(header.Err)}
+	reply := &fakezk.Response{Zxid: header.Zxid, Err: wire.Code(header.Err)}
 	if header.Err == 0 {
 		err = rawReply(reply, op, frame)
 	}
@@ -493,8 +344,8 @@ func (s *rawSocket) receive(op fakezk.Op) (fakezk.Message, error) {
 }
 
 // rawReply reads what transcripts show.
-func rawReply(reply *fakezk.Response, op fakezk.Op, frame []byte) error {
-	record := wire.NewReply(wire.Op(op))
+func rawReply(reply *fakezk.Response, op wire.Op, frame []byte) error {
+	record := wire.NewReply(op)
 	if record == nil {
 		return nil
 	}

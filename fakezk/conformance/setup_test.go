@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/live/ensemble"
 )
 
 // setup is what the servers of a transcript are told beside the usual: the fake by its configuration, the real ones

@@ -6,24 +6,25 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/fakezk/server"
-	"github.com/zktorture/zktorture/internal/await"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/zkclient"
+	"github.com/zktorture/zktorture/recipes/zkclient"
 )
 
 // Both sides are set up alike. Sessions may last from 2 ticks to 40 s, which a busy machine does not break.
 const (
 	tick         = 250 * time.Millisecond
 	reapInterval = 100 * time.Millisecond // how often containers and TTL znodes are looked at
-	patience     = await.Hang
+	patience     = testkit.Hang
 	lasting      = 40 * time.Second
 )
 
@@ -50,7 +51,7 @@ type side struct {
 }
 
 func newFake(with setup) *side {
-	local := fakezk.NewLocal(with.fake())
+	local := goclient.NewLocal(with.fake())
 	return &side{
 		connect: func(timeout time.Duration) (*client, error) {
 			c, events, err := local.Connect(timeout)
@@ -181,7 +182,16 @@ func (l *link) hasRearmed() bool {
 type linkConn struct {
 	net.Conn
 	link   *link
-	frames int
+	frames atomic.Int32 // that were written
+}
+
+// SetReadDeadline sets none before the session: a client that does not wait for a slow server asks again, and the
+// server makes two sessions, which are two transactions.
+func (c *linkConn) SetReadDeadline(at time.Time) error {
+	if c.frames.Load() <= 1 {
+		return nil
+	}
+	return c.Conn.SetReadDeadline(at)
 }
 
 const opSetWatches = 101
@@ -190,8 +200,7 @@ const opSetWatches = 101
 // is made otherwise.
 func (c *linkConn) Write(frame []byte) (int, error) {
 	n, err := c.Conn.Write(frame)
-	c.frames++
-	if c.frames > 1 && len(frame) >= 12 && binary.BigEndian.Uint32(frame[8:]) == opSetWatches {
+	if c.frames.Add(1) > 1 && len(frame) >= 12 && binary.BigEndian.Uint32(frame[8:]) == opSetWatches {
 		c.link.mu.Lock()
 		defer c.link.mu.Unlock()
 		c.link.rearmed = true

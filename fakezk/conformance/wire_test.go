@@ -14,8 +14,8 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
-	"github.com/zktorture/zktorture/internal/thorough"
-	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 // Both sides get the same bytes of three clients: all operations, well and badly made, pipelined, on connections that
@@ -26,7 +26,7 @@ func TestWire(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server")
 	}
-	requests, seed := numberFrom(t, "ZKTORTURE_WIRE", thorough.Of[uint64](12_000, 20_000)), numberFrom(t, "ZKTORTURE_WIRE_SEED", 1)
+	requests, seed := numberFrom(t, "ZKTORTURE_WIRE", testkit.Sized[uint64](12_000, 20_000)), numberFrom(t, "ZKTORTURE_WIRE_SEED", 1)
 	sides := newWireSides(t, patience)
 	began, done := time.Now(), uint64(0)
 	for number := uint64(0); done < requests; number++ {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // wireDraw draws what clients send. Nothing depends on an answer, so both sides are sent the same bytes, but for
@@ -52,7 +52,7 @@ func (d wireDraw) step() wireStep {
 
 // batch draws requests that are sent without waiting for answers between. Credentials are first, because the server
 // takes them out of turn. No write is behind another whose effects the server does not foresee when it checks the
-// second (docs/FIDELITY.md, "Requests do not overlap inside a server").
+// second (docs/explanation/fidelity.md, "Requests do not overlap inside a server").
 func (d wireDraw) batch() []wireFrame {
 	var frames []wireFrame
 	if d.one(12) {
@@ -71,7 +71,7 @@ func (d wireDraw) batch() []wireFrame {
 	return frames
 }
 
-// unforeseen tells whether writes that follow at once may be checked against what was before a setACL, against what a
+// unforeseen reports whether writes that follow at once may be checked against what was before a setACL, against what a
 // multi would have done that is given up by an exception, or against a container that flags call ephemeral.
 func (f wireFrame) unforeseen() bool {
 	switch r := f.body.(type) {
@@ -85,7 +85,7 @@ func (f wireFrame) unforeseen() bool {
 	return false
 }
 
-// throws tells whether the server cannot make a request of an operation: the flags of a TTL outside createTTL.
+// throws reports whether the server cannot make a request of an operation: the flags of a TTL outside createTTL.
 func throws(part wire.MultiOp) bool {
 	r, ok := part.Record.(*wire.CreateRequest)
 	return ok && (r.Flags == 5 || r.Flags == 6)
@@ -141,7 +141,7 @@ func (d wireDraw) mangled(f wireFrame) wireFrame {
 		f.raw[at] = pick[byte](d, 0, 0x7f, 0x80, 0xff)
 	case 4:
 		copy(f.raw[at-at%4:], pick(d, []byte{0xff, 0xff, 0xff, 0xfe}, []byte{0x7f, 0xff, 0xff, 0xff}))
-	case 5: // no text at all, of which docs/FIDELITY.md says what sync and addWatch make
+	case 5: // no text at all, of which docs/explanation/fidelity.md says what sync and addWatch make
 		if f.op != wire.OpSync && f.op != wire.OpAddWatch {
 			copy(f.raw, []byte{0xff, 0xff, 0xff, 0xff})
 		}
@@ -191,7 +191,7 @@ func (d wireDraw) body(op wire.Op) wire.Record {
 		return d.setData()
 	case wire.OpDelete:
 		return d.versioned()
-	case wire.OpCheck: // alone it fails, as a server does not answer one that succeeds (docs/FIDELITY.md)
+	case wire.OpCheck: // alone it fails, as a server does not answer one that succeeds (docs/explanation/fidelity.md)
 		return &wire.PathVersionRequest{Path: d.name(), Version: 99}
 	case wire.OpSetACL:
 		return &wire.SetACLRequest{Path: d.name(), ACL: d.acl(), Version: d.version()}
@@ -216,7 +216,7 @@ func (d wireDraw) body(op wire.Op) wire.Record {
 }
 
 // create draws no createTTL of a negative time with flags that are not a TTL's: a real server ends of it
-// (docs/FIDELITY.md).
+// (docs/explanation/fidelity.md).
 func (d wireDraw) create(op wire.Op) wire.Record {
 	path, flags := d.name(), pick[int32](d, 0, 0, 0, 0, 1, 1, 2, 3)
 	if op == wire.OpCreateTTL {
@@ -302,6 +302,9 @@ func (d wireDraw) name() string {
 	if d.one(12) {
 		return pick(d, odd...)
 	}
+	if d.one(40) {
+		return "/" + d.text()
+	}
 	path := ""
 	for range 1 + d.IntN(pick(d, 1, 2, 3)) {
 		path += "/" + pick(d, "a", "a", "b", "c")
@@ -310,6 +313,15 @@ func (d wireDraw) name() string {
 		path += pick(d, "-", "", "/") + pick(d, "0000000000", "0000000001", "0000000002", "0000000003")
 	}
 	return path
+}
+
+// text is in UTF-8, or what Java takes for it.
+func (d wireDraw) text() (s string) {
+	for range d.IntN(6) {
+		s += pick(d, "a", "é", "\uffff", "\ue000", "😀", "\xed\xa0\xbd", "\xed\xb8\x80", "\xff", "\xc0\x80", "\xe0", "\xe0\x80",
+			"\xe2\x82", "\xed\xa0", "\xed", "\xf0\x9f", "\xf0\x9f\x98", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5", "\x80", "\xc3")
+	}
+	return s
 }
 
 func (d wireDraw) version() int32 { return pick[int32](d, -1, -1, -1, -1, 0, 0, 1, 2, -2) }
@@ -336,6 +348,6 @@ func (d wireDraw) acl() []zk.ACL {
 		[]zk.ACL{anyone(all), anyone(all)}, []zk.ACL{ann}, []zk.ACL{ann, anyone(zk.PermRead)},
 		[]zk.ACL{{Perms: all, Scheme: "auth"}}, []zk.ACL{{Perms: all, Scheme: "auth", ID: "x"}, anyone(zk.PermRead)},
 		[]zk.ACL{{Perms: all, Scheme: "ip", ID: pick(d, "127.0.0.1", "127.0.0.0/8", "10.0.0.0/8", "127.0.0.1/33", "x")}},
-		[]zk.ACL{{Perms: all, Scheme: "digest", ID: pick(d, "x", ":x", "x:", "a:b:c", "😀:x", "\xff:x")}, anyone(all)},
+		[]zk.ACL{{Perms: all, Scheme: "digest", ID: pick(d, "x", ":x", "x:", "a:b:c", "😀:x", d.text()+":x")}, anyone(all)},
 		[]zk.ACL{{Perms: all, Scheme: pick(d, "world", "sasl", "x509", "none", ""), ID: "ann"}}, []zk.ACL{anyone(-1)})
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // What a client does in a step.

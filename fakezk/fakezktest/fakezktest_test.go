@@ -21,7 +21,7 @@ func TestStart(t *testing.T) {
 	defer conn.Close()
 	await(events, zk.StateHasSession)
 	lost := conn.SessionID()
-	if err := servers.Cut(lost, server.CutAfter); err != nil {
+	if err := servers.Cut(lost, "after"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := conn.Create("/mine", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err == nil {

@@ -8,7 +8,7 @@ import (
 	"errors"
 
 	"github.com/zktorture/zktorture/fakezk"
-	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // Asked is the part of a request that its reply needs.
@@ -27,7 +27,7 @@ func Handshake(asked *wire.ConnectRequest) fakezk.ConnectRequest {
 
 // ParseRequest reads what follows the header of a client's frame. The operation is set even if the rest is malformed.
 func ParseRequest(op wire.Op, body []byte) (fakezk.Request, error) {
-	r := fakezk.Request{Op: fakezk.Op(op)}
+	r := fakezk.Request{Op: op}
 	record := wire.NewRequest(op)
 	if record == nil {
 		return r, nil
@@ -35,7 +35,7 @@ func ParseRequest(op wire.Op, body []byte) (fakezk.Request, error) {
 	if _, err := wire.Parse(body, record); err != nil {
 		return r, err
 	}
-	if bytes.HasPrefix(body, nullText) && needsPath(op) {
+	if bytes.HasPrefix(body, nullText) && op.NeedsPath() {
 		return r, errNullPath
 	}
 	fill(&r, record)
@@ -46,17 +46,6 @@ var (
 	nullText    = []byte{0xff, 0xff, 0xff, 0xff}
 	errNullPath = errors.New("the path is null")
 )
-
-// needsPath tells which operations fail by an exception when their path, which comes first, is null. To the others it
-// is an empty one.
-func needsPath(op wire.Op) bool {
-	switch op {
-	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL, wire.OpDelete, wire.OpExists, wire.OpGetData,
-		wire.OpGetChildren, wire.OpGetChildren2, wire.OpGetACL, wire.OpCountChildren, wire.OpCheckWatches:
-		return true
-	}
-	return false
-}
 
 func fill(r *fakezk.Request, record wire.Record) {
 	switch x := record.(type) {
@@ -91,7 +80,7 @@ func fill(r *fakezk.Request, record wire.Record) {
 	case *wire.MultiRequest:
 		r.Ops = make([]fakezk.Request, len(x.Ops))
 		for i, op := range x.Ops {
-			r.Ops[i].Op = fakezk.Op(op.Op)
+			r.Ops[i].Op = op.Op
 			fill(&r.Ops[i], op.Record)
 		}
 	}
@@ -100,13 +89,13 @@ func fill(r *fakezk.Request, record wire.Record) {
 // AppendReply appends the reply to a request. An error has no body, except that a failed login has a null token, and a
 // multiRead of writes an empty list. A ping is answered under a number of its own.
 func AppendReply(b []byte, asked Asked, m *fakezk.Response) []byte {
-	header := &wire.ReplyHeader{Xid: asked.Xid, Zxid: m.Zxid, Err: int32(m.Err)}
+	header := &wire.ReplyHeader{Xid: asked.Xid, Zxid: m.Zxid, Err: m.Err}
 	if asked.Op == wire.OpPing {
 		header.Xid = wire.XidPing
 	}
-	failedLogin := asked.Op == wire.OpSASL && m.Err == fakezk.CodeAuthFailed
+	failedLogin := asked.Op == wire.OpSASL && m.Err == wire.CodeAuthFailed
 	writesRead := asked.Op == wire.OpMultiRead && m.Results != nil
-	if body := replyTo(asked.Op, m); body != nil && (m.Err == fakezk.CodeOK || failedLogin || writesRead) {
+	if body := replyTo(asked.Op, m); body != nil && (m.Err == wire.CodeOK || failedLogin || writesRead) {
 		return wire.AppendFrame(b, header, body)
 	}
 	return wire.AppendFrame(b, header)
@@ -114,39 +103,35 @@ func AppendReply(b []byte, asked Asked, m *fakezk.Response) []byte {
 
 // replyTo is what follows the header; nil if nothing does.
 func replyTo(op wire.Op, m *fakezk.Response) wire.Record {
-	switch op {
-	case wire.OpCreate, wire.OpSync:
-		return &wire.PathReply{Path: m.Path}
-	case wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
-		return &wire.CreateReply{Path: m.Path, Stat: m.Stat}
-	case wire.OpExists, wire.OpSetData, wire.OpSetACL:
-		return &wire.StatReply{Stat: m.Stat}
-	case wire.OpGetData, wire.OpReconfig:
-		return &wire.DataReply{Data: m.Data, Stat: m.Stat}
-	case wire.OpSASL:
-		return &wire.TokenRecord{Token: m.Data}
-	case wire.OpGetACL:
-		return &wire.ACLReply{ACL: m.ACL, Stat: m.Stat}
-	case wire.OpGetChildren:
-		return &wire.NamesReply{Names: notNil(m.Children)}
-	case wire.OpGetChildren2:
-		return &wire.Children2Reply{Names: notNil(m.Children), Stat: m.Stat}
-	case wire.OpGetEphemerals:
-		return &wire.NamesReply{Names: notNil(m.Children)}
-	case wire.OpCountChildren:
-		return &wire.CountReply{Count: m.Number}
-	case wire.OpAddWatch:
-		return &wire.CountReply{}
-	case wire.OpWhoAmI:
-		return identities(m)
-	case wire.OpMulti, wire.OpMultiRead:
-		reply := &wire.MultiReply{Ops: make([]wire.MultiOp, len(m.Results))}
+	record := wire.NewReply(op)
+	switch x := record.(type) {
+	case *wire.PathReply:
+		x.Path = m.Path
+	case *wire.CreateReply:
+		x.Path, x.Stat = m.Path, m.Stat
+	case *wire.StatReply:
+		x.Stat = m.Stat
+	case *wire.DataReply:
+		x.Data, x.Stat = m.Data, m.Stat
+	case *wire.TokenRecord:
+		x.Token = m.Data
+	case *wire.ACLReply:
+		x.ACL, x.Stat = m.ACL, m.Stat
+	case *wire.NamesReply:
+		x.Names = notNil(m.Children)
+	case *wire.Children2Reply:
+		x.Names, x.Stat = notNil(m.Children), m.Stat
+	case *wire.CountReply:
+		x.Count = m.Number
+	case *wire.WhoAmIReply:
+		x.Identities = identities(m)
+	case *wire.MultiReply:
+		x.Ops = make([]wire.MultiOp, len(m.Results))
 		for i := range m.Results {
-			reply.Ops[i] = multiPart(&m.Results[i])
+			x.Ops[i] = multiPart(&m.Results[i])
 		}
-		return reply
 	}
-	return nil
+	return record
 }
 
 // notNil returns an empty list for none: go-zookeeper takes the length of a null vector, -1, for 4294967295.
@@ -157,17 +142,17 @@ func notNil(names []string) []string {
 	return names
 }
 
-func identities(m *fakezk.Response) wire.Record {
-	reply := &wire.WhoAmIReply{Identities: []wire.Identity{}}
+func identities(m *fakezk.Response) []wire.Identity {
+	all := []wire.Identity{}
 	for _, acl := range m.ACL {
-		reply.Identities = append(reply.Identities, wire.Identity{Scheme: acl.Scheme, User: acl.ID})
+		all = append(all, wire.Identity{Scheme: acl.Scheme, User: acl.ID})
 	}
-	return reply
+	return all
 }
 
 // multiPart is the answer to one operation of a multi.
 func multiPart(x *fakezk.Result) wire.MultiOp {
-	part := wire.MultiOp{Op: wire.Op(x.Op), Err: int32(x.Err)}
+	part := wire.MultiOp{Op: x.Op, Err: x.Err}
 	switch part.Op {
 	case wire.OpError:
 		part.Record = &wire.CountReply{Count: int32(x.Err)}

@@ -17,78 +17,78 @@ import (
 type command struct {
 	names  []string // the first is the name, the others are aliases
 	always bool     // also when the member does not serve
-	answer func(s *Server, m *member, r *http.Request) object
+	answer func(x status, r *http.Request) object
 }
 
 // commands are in the order in which they are listed.
 var commands = []command{
-	{names: []string{"configuration", "conf", "config"}, answer: ofServer((*Server).adminConfiguration)},
-	{names: []string{"connection_stat_reset", "crst"}, answer: ofServer(func(s *Server, m *member) object {
-		s.resetConnections(m)
+	{names: []string{"configuration", "conf", "config"}, answer: bare(status.adminConfiguration)},
+	{names: []string{"connection_stat_reset", "crst"}, answer: bare(func(x status) object {
+		x.member.resetConnections()
 		return nil
 	})},
-	{names: []string{"connections", "cons"}, answer: ofServer(func(s *Server, m *member) object {
-		return object{{"connections", s.adminConnections(m, false)}, {"secure_connections", []any{}}}
+	{names: []string{"connections", "cons"}, answer: bare(func(x status) object {
+		return object{{"connections", x.adminConnections(false)}, {"secure_connections", []any{}}}
 	})},
-	{names: []string{"dirs"}, answer: ofServer(func(s *Server, _ *member) object {
-		bytes := folderSize(s.cfg.Data)
+	{names: []string{"dirs"}, answer: bare(func(x status) object {
+		bytes := folderSize(x.server.cfg.Data)
 		return object{{"datadir_size", bytes}, {"logdir_size", bytes}}
 	})},
-	{names: []string{"dump"}, answer: ofServer((*Server).adminDump)},
+	{names: []string{"dump"}, answer: bare(status.adminDump)},
 	{names: []string{"environment", "env", "envi"}, always: true,
-		answer: ofServer(func(*Server, *member) object { return environment() })},
-	{names: []string{"get_trace_mask", "gtmk"}, answer: ofServer(func(_ *Server, m *member) object {
-		return object{{"tracemask", m.traceMask}}
+		answer: bare(func(status) object { return environment() })},
+	{names: []string{"get_trace_mask", "gtmk"}, answer: bare(func(x status) object {
+		return object{{"tracemask", x.member.traceMask}}
 	})},
-	{names: []string{"hash"}, answer: ofServer(func(*Server, *member) object { return object{{"digests", []any{}}} })},
-	{names: []string{"initial_configuration", "icfg"}, answer: ofServer((*Server).adminInitial)},
-	{names: []string{"is_read_only", "isro"}, answer: ofServer(func(s *Server, _ *member) object {
-		return object{{"read_only", s.noQuorum}}
+	{names: []string{"hash"}, answer: bare(func(status) object { return object{{"digests", []any{}}} })},
+	{names: []string{"initial_configuration", "icfg"}, answer: bare(status.adminInitial)},
+	{names: []string{"is_read_only", "isro"}, answer: bare(func(x status) object {
+		return object{{"read_only", x.server.noQuorum}}
 	})},
-	{names: []string{"last_snapshot", "lsnp"}, answer: ofServer(func(s *Server, _ *member) object {
-		zxid, at := s.lastSnapshot()
+	{names: []string{"last_snapshot", "lsnp"}, answer: bare(func(x status) object {
+		zxid, at := x.lastSnapshot()
 		return object{{"zxid", fmt.Sprintf("%x", zxid)}, {"timestamp", at.Unix()}}
 	})},
-	{names: []string{"leader", "lead"}, answer: ofServer((*Server).adminLeader)},
-	{names: []string{"monitor", "mntr"}, answer: ofServer((*Server).metrics)},
+	{names: []string{"leader", "lead"}, answer: bare(status.adminLeader)},
+	{names: []string{"monitor", "mntr"}, answer: bare(status.metrics)},
 	{names: []string{"observer_connection_stat_reset", "orst"},
-		answer: ofServer(func(*Server, *member) object { return nil })},
-	{names: []string{"observers", "obsr"}, answer: ofServer(func(*Server, *member) object {
+		answer: bare(func(status) object { return nil })},
+	{names: []string{"observers", "obsr"}, answer: bare(func(status) object {
 		return object{{"synced_observers", 0}, {"observers", []any{}}}
 	})},
-	{names: []string{"ruok"}, answer: ofServer(func(*Server, *member) object { return nil })},
-	{names: []string{"server_stats", "srvr"}, answer: ofServer((*Server).adminStats)},
-	{names: []string{"set_trace_mask", "stmk"}, answer: (*Server).adminSetMask},
-	{names: []string{"stat_reset", "srst"}, answer: ofServer(func(s *Server, m *member) object {
-		m.counts = newTraffic()
+	{names: []string{"ruok"}, answer: bare(func(status) object { return nil })},
+	{names: []string{"server_stats", "srvr"}, answer: bare(status.adminStats)},
+	{names: []string{"set_trace_mask", "stmk"}, answer: status.adminSetMask},
+	{names: []string{"stat_reset", "srst"}, answer: bare(func(x status) object {
+		x.member.counts = newTraffic()
 		return nil
 	})},
-	{names: []string{"stats", "stat"}, answer: ofServer(func(s *Server, m *member) object {
-		connections := s.adminConnections(m, true)
-		return append(s.adminStats(m), field{"connections", connections}, field{"secure_connections", []any{}})
+	{names: []string{"stats", "stat"}, answer: bare(func(x status) object {
+		connections := x.adminConnections(true)
+		return append(x.adminStats(), field{"connections", connections}, field{"secure_connections", []any{}})
 	})},
 	{names: []string{"system_properties", "sysp"}, always: true,
-		answer: ofServer(func(*Server, *member) object { return properties() })},
-	{names: []string{"voting_view"}, answer: ofServer((*Server).adminVoters)},
-	{names: []string{"watch_summary", "wchs"}, answer: ofServer(func(s *Server, m *member) object {
-		connections, paths, total := s.countWatches(m)
+		answer: bare(func(status) object { return properties() })},
+	{names: []string{"voting_view"}, answer: bare(status.adminVoters)},
+	{names: []string{"watch_summary", "wchs"}, answer: bare(func(x status) object {
+		connections, paths, total := x.countWatches()
 		return object{{"num_connections", connections}, {"num_paths", paths}, {"num_total_watches", total}}
 	})},
-	{names: []string{"watches", "wchc"}, answer: ofServer(func(s *Server, m *member) object {
-		return object{{"session_id_to_watched_paths", groupedBy(s.watches(m), func(w fakezk.WatchInfo) (string, any) {
+	{names: []string{"watches", "wchc"}, answer: bare(func(x status) object {
+		return object{{"session_id_to_watched_paths", groupedBy(x.watches(), func(w fakezk.WatchInfo) (string, any) {
 			return strconv.FormatInt(w.Session, 10), w.Path
 		})}}
 	})},
-	{names: []string{"watches_by_path", "wchp"}, answer: ofServer(func(s *Server, m *member) object {
-		return object{{"path_to_session_ids", groupedBy(s.watches(m), func(w fakezk.WatchInfo) (string, any) {
+	{names: []string{"watches_by_path", "wchp"}, answer: bare(func(x status) object {
+		return object{{"path_to_session_ids", groupedBy(x.watches(), func(w fakezk.WatchInfo) (string, any) {
 			return w.Path, w.Session
 		})}}
 	})},
-	{names: []string{"zabstate"}, answer: ofServer((*Server).adminZab)},
+	{names: []string{"zabstate"}, answer: bare(status.adminZab)},
 }
 
-func ofServer(answer func(*Server, *member) object) func(*Server, *member, *http.Request) object {
-	return func(s *Server, m *member, _ *http.Request) object { return answer(s, m) }
+func bare(answer func(status) object) func(status, *http.Request) object {
+	return func(x status, _ *http.Request) object { return answer(x) }
 }
 
 // listCommands is the page /commands (JettyAdminServer).
@@ -104,23 +104,20 @@ func (s *Server) command(w http.ResponseWriter, r *http.Request) {
 	i := slices.IndexFunc(commands, func(c command) bool { return slices.Contains(c.names, name) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m, err := s.members[s.servers.Leader()], error(nil)
+	index, err := s.servers.Leader(), error(nil)
 	if number := r.URL.Query().Get("server"); number != "" {
-		var index int
-		if index, err = s.parseMember(number); err == nil {
-			m = s.members[index]
-		}
+		index, err = parseMember(number, len(s.members))
 	}
-	answer := object{{"command", name}}
+	x, answer := status{server: s, member: s.members[index]}, object{{"command", name}}
 	switch {
 	case err != nil:
 		answer = append(answer, field{"error", err.Error()})
 	case i < 0:
 		answer = append(answer, field{"error", "Unknown command: " + name})
-	case !commands[i].always && (m.dead || !s.serves()):
+	case !commands[i].always && (x.member.dead || !s.serves()):
 		answer = append(answer, field{"error", notServing})
 	default:
-		answer = append(commands[i].answer(s, m, r), field{"command", commands[i].names[0]})
+		answer = append(commands[i].answer(x, r), field{"command", commands[i].names[0]})
 		if answer[0].name != "error" {
 			answer = append(answer, field{"error", nil})
 		}
@@ -129,37 +126,37 @@ func (s *Server) command(w http.ResponseWriter, r *http.Request) {
 	w.Write(answer.append(nil, ""))
 }
 
-func (s *Server) adminConfiguration(m *member) object {
-	e := s.cfg.Ensemble
-	_, text := m.address()
+func (x status) adminConfiguration() object {
+	e := x.server.cfg.Ensemble
+	_, text := x.member.address()
 	port, _ := strconv.Atoi(text)
 	return object{
-		{"client_port", port}, {"data_dir", s.cfg.Data}, {"data_log_dir", s.cfg.Data}, {"tick_time", e.Tick},
-		{"max_client_cnxns", s.cfg.MaxClientCnxns}, {"min_session_timeout", e.MinSession},
-		{"max_session_timeout", e.MaxSession}, {"server_id", s.id(m)}, {"client_port_listen_backlog", -1},
+		{"client_port", port}, {"data_dir", x.server.cfg.Data}, {"data_log_dir", x.server.cfg.Data}, {"tick_time", e.Tick},
+		{"max_client_cnxns", x.server.cfg.MaxClientCnxns}, {"min_session_timeout", e.MinSession},
+		{"max_session_timeout", e.MaxSession}, {"server_id", x.server.id(x.member)}, {"client_port_listen_backlog", -1},
 	}
 }
 
 // lastSnapshot is when a snapshot was made last, and of which transaction. Without data there is the empty tree.
-func (s *Server) lastSnapshot() (zxid int64, at time.Time) {
-	if s.data == nil {
-		return 0, s.started
+func (x status) lastSnapshot() (zxid int64, at time.Time) {
+	if x.server.data == nil {
+		return 0, x.server.started
 	}
-	return s.data.snapshotZxid, s.data.snapshotAt
+	return x.server.data.snapshotZxid, x.server.data.snapshotAt
 }
 
 // adminInitial is what a zoo.cfg for this server would say.
-func (s *Server) adminInitial(m *member) object {
-	e := s.cfg.Ensemble
-	_, port := m.address()
+func (x status) adminInitial() object {
+	e := x.server.cfg.Ensemble
+	_, port := x.member.address()
 	text := fmt.Sprintf("tickTime=%d\ndataDir=%s\nclientPort=%s\nmaxClientCnxns=%d\n4lw.commands.whitelist=*\n",
-		e.Tick, s.cfg.Data, port, s.cfg.MaxClientCnxns)
+		e.Tick, x.server.cfg.Data, port, x.server.cfg.MaxClientCnxns)
 	return object{{"initial_configuration", text}}
 }
 
-func (s *Server) adminConnections(m *member, brief bool) []any {
-	list, timeouts := []any{}, s.timeouts()
-	for _, c := range m.connections() {
+func (x status) adminConnections(brief bool) []any {
+	list, timeouts := []any{}, x.timeouts()
+	for _, c := range x.member.connections() {
 		x := object{
 			{"remote_socket_address", c.net.RemoteAddr().String()}, {"interest_ops", 1},
 			{"outstanding_requests", len(c.sent)}, {"packets_received", c.counts.received},
@@ -178,15 +175,15 @@ func (s *Server) adminConnections(m *member, brief bool) []any {
 	return list
 }
 
-func (s *Server) adminDump(m *member) object {
+func (x status) adminDump() object {
 	sets, owned := map[string][]any{}, map[string][]any{}
-	for _, session := range s.servers.Sessions() {
-		if s.mode(m) != "follower" {
+	for _, session := range x.server.servers.Sessions() {
+		if x.mode() != "follower" {
 			at := strconv.FormatInt(session.Deadline, 10)
 			sets[at] = append(sets[at], session.ID)
 		}
 	}
-	for id, paths := range s.owned() {
+	for id, paths := range x.owned() {
 		for _, path := range paths {
 			owner := strconv.FormatInt(id, 10)
 			owned[owner] = append(owned[owner], path)
@@ -195,51 +192,51 @@ func (s *Server) adminDump(m *member) object {
 	return object{{"expiry_time_to_session_ids", sorted(sets)}, {"session_id_to_ephemeral_paths", sorted(owned)}}
 }
 
-func (s *Server) adminLeader(m *member) object {
-	if len(s.members) == 1 {
+func (x status) adminLeader() object {
+	if len(x.server.members) == 1 {
 		return object{{"error", "server is not initialized"}}
 	}
-	leader := s.members[s.servers.Leader()]
+	leader := x.server.members[x.server.servers.Leader()]
 	host, _ := leader.address()
-	return object{{"is_leader", s.mode(m) == "leader"}, {"leader_id", s.id(leader)}, {"leader_ip", host}}
+	return object{{"is_leader", x.mode() == "leader"}, {"leader_id", x.server.id(leader)}, {"leader_ip", host}}
 }
 
-func (s *Server) adminStats(m *member) object {
-	n, bytes := m.counts, folderSize(s.cfg.Data)
+func (x status) adminStats() object {
+	n, bytes := x.member.counts, folderSize(x.server.cfg.Data)
 	sizes := object{
 		{"last_buffer_size", n.size.last}, {"min_buffer_size", n.size.least}, {"max_buffer_size", n.size.most},
 	}
 	stats := object{
 		{"packets_sent", n.sent}, {"packets_received", n.received}, {"fsync_threshold_exceed_count", 0},
 		{"client_response_stats", sizes}, {"data_dir_size", bytes}, {"log_dir_size", bytes}, {"provider_null", false},
-		{"server_state", s.mode(m)}, {"last_processed_zxid", s.servers.ZxidOf(m.index)},
-		{"outstanding_requests", s.outstanding(m)}, {"avg_latency", n.latency.mean()},
+		{"server_state", x.mode()}, {"last_processed_zxid", x.server.servers.ZxidOf(x.member.index)},
+		{"outstanding_requests", x.outstanding()}, {"avg_latency", n.latency.mean()},
 		{"max_latency", n.latency.most}, {"min_latency", n.latency.least},
-		{"num_alive_client_connections", len(m.open)}, {"uptime", s.uptime()}, {"auth_failed_count", 0},
+		{"num_alive_client_connections", len(x.member.open)}, {"uptime", x.uptime()}, {"auth_failed_count", 0},
 		{"non_mtlsremote_conn_count", 0}, {"non_mtlslocal_conn_count", 0},
 	}
 	return object{
-		{"version", version}, {"read_only", s.noQuorum}, {"server_stats", stats}, {"client_response", sizes},
-		{"node_count", s.servers.Count(m.index).Nodes},
+		{"version", version}, {"read_only", x.server.noQuorum}, {"server_stats", stats}, {"client_response", sizes},
+		{"node_count", x.server.servers.Count(x.member.index).Nodes},
 	}
 }
 
-func (s *Server) adminSetMask(m *member, r *http.Request) object {
+func (x status) adminSetMask(r *http.Request) object {
 	mask, err := strconv.ParseInt(r.URL.Query().Get("traceMask"), 10, 64)
 	if err != nil {
 		return object{{"error", "setTraceMask requires long traceMask argument"}}
 	}
-	m.traceMask = mask
+	x.member.traceMask = mask
 	return object{{"tracemask", mask}}
 }
 
 // adminVoters are the members. There are no addresses between these servers.
-func (s *Server) adminVoters(*member) object {
+func (x status) adminVoters() object {
 	voters := object{}
-	if len(s.members) > 1 {
-		for _, m := range s.members {
+	if len(x.server.members) > 1 {
+		for _, m := range x.server.members {
 			address := net.JoinHostPort(m.address())
-			voters = append(voters, field{strconv.Itoa(s.id(m)), object{
+			voters = append(voters, field{strconv.Itoa(x.server.id(m)), object{
 				{"server_addresses", []any{}}, {"election_addresses", []any{}}, {"client_address", address},
 				{"learner_type", "participant"},
 			}})
@@ -248,13 +245,13 @@ func (s *Server) adminVoters(*member) object {
 	return object{{"current_config", voters}}
 }
 
-func (s *Server) adminZab(m *member) object {
-	if len(s.members) == 1 {
+func (x status) adminZab() object {
+	if len(x.server.members) == 1 {
 		return object{{"voting", false}, {"zabstate", ""}}
 	}
-	zxid := s.servers.ZxidOf(m.index)
+	zxid := x.server.servers.ZxidOf(x.member.index)
 	return object{
-		{"myid", s.id(m)}, {"is_leader", s.mode(m) == "leader"}, {"voting", true},
+		{"myid", x.server.id(x.member)}, {"is_leader", x.mode() == "leader"}, {"voting", true},
 		{"last_zxid", fmt.Sprintf("0x%x", zxid)}, {"zab_epoch", zxid >> 32}, {"zab_counter", zxid & 0xffffffff},
 		{"zabstate", "broadcast"},
 	}

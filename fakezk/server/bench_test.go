@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/live/ensemble"
 )
 
 // quick lets Apache's server have what makes it quick in the long run, where [ensemble.Options] prefer a quick start:

@@ -11,8 +11,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/protocol"
-	"github.com/zktorture/zktorture/wire"
-	"github.com/zktorture/zktorture/wire/strike"
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // connection is one client's. What is above mu belongs to the goroutine that reads, or is guarded by Server.mu.
@@ -26,18 +25,12 @@ type connection struct {
 	since   time.Time
 	order   int       // in which connections came
 	sent    []pending // requests
-	cut     Moment    // of the next request at which it is cut
 	held    bool      // see Hold
 	counts  traffic
 	last    outcome
 
-	// of faults that strike by themselves
-	number  int // of the connection, from 1
-	client  *client
-	timeout time.Duration  // of the session
-	idle    *strike.Strike // at the next ping
-	watch   *strike.Strike // at the next event
-	deaf    bool           // what the client sends is lost
+	timeout time.Duration // of the session
+	deaf    bool          // what the client sends is lost
 
 	// of the messages that are held back, those that are counted in unread
 	heldCount, heldBytes int
@@ -75,7 +68,7 @@ func (c *connection) serve() {
 	}
 	if word, ok := words[string(first)]; ok {
 		if argument, err := c.argument(word.argument); err == nil {
-			c.server.say(word, c, argument)
+			c.say(word, argument)
 			c.finish()
 		}
 		return
@@ -109,10 +102,10 @@ func (c *connection) connect() bool {
 	if _, err := wire.Parse(frame, &asked); err != nil {
 		return false
 	}
-	if c.server.keptAway(c, asked.Session) {
+	if !c.letIn(asked.Session) {
 		return false
 	}
-	answer, attached := c.server.attach(c, &asked)
+	answer, attached := c.attach(&asked)
 	if !attached && len(answer) > 0 {
 		c.net.SetWriteDeadline(time.Now().Add(closeTimeout))
 		c.net.Write(answer)
@@ -138,8 +131,7 @@ func (c *connection) loop() {
 		}
 		r, malformed := protocol.ParseRequest(h.Op, body)
 		asked := protocol.Asked{Xid: h.Xid, Op: h.Op}
-		c.server.meet(c, asked, &r)
-		if !c.server.handle(c, asked, &r, malformed != nil) {
+		if !c.handle(asked, &r, malformed != nil) {
 			return
 		}
 		if !c.another() || c.many() {
@@ -154,7 +146,7 @@ const frameHeader = 4
 // frameMax is the longest frame that a server takes of a client (jute.maxbuffer).
 func (s *Server) frameMax() int { return int(s.cfg.Ensemble.BufferMax) }
 
-// another tells whether another whole frame has been received.
+// another reports whether another whole frame has been received.
 func (c *connection) another() bool {
 	if c.in.Buffered() < wordBytes {
 		return false
@@ -163,7 +155,7 @@ func (c *connection) another() bool {
 	return int64(c.in.Buffered()-wordBytes) >= int64(binary.BigEndian.Uint32(length))
 }
 
-// many tells whether there is much to be written.
+// many reports whether there is much to be written.
 func (c *connection) many() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -245,7 +237,7 @@ func (c *connection) end() {
 // removed before the client can see the end, as a real server does (NIOServerCnxn.close).
 func (c *connection) finish() {
 	c.server.mu.Lock()
-	c.server.drop(c)
+	c.drop()
 	c.server.mu.Unlock()
 	c.mu.Lock()
 	c.end()
@@ -286,6 +278,163 @@ func (c *connection) flush() {
 	if c.closing {
 		c.net.Close()
 	}
+}
+
+// bound cuts a connection off that has left too much unread, and of all, if they have left too much together, those
+// that have left most. Server.mu is held.
+func (c *connection) bound() {
+	if c.left() > unreadMax {
+		c.cutOff()
+	}
+	for c.server.unread.Load() > allUnreadMax {
+		worst := c
+		for _, m := range c.server.members {
+			for other := range m.open {
+				if other.left() > worst.left() {
+					worst = other
+				}
+			}
+		}
+		if worst.left() == 0 {
+			return
+		}
+		worst.cutOff()
+	}
+}
+
+// cutOff cuts a connection off whose client does not read. Server.mu is held.
+func (c *connection) cutOff() {
+	c.server.cfg.Log.Warn("a client is cut off because it does not read what it is sent",
+		"client", c.net.RemoteAddr(), "session", sessionName(c.session), "unread", c.left())
+	c.hangUp()
+}
+
+// admit registers a connection. It returns false if the member is dead or the host is at MaxClientCnxns.
+func (c *connection) admit() bool {
+	s := c.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	host, m := address(c.net), c.member
+	if s.ctx.Err() != nil || m.dead || s.cfg.MaxClientCnxns > 0 && m.hosts[host] >= s.cfg.MaxClientCnxns {
+		return false
+	}
+	m.hosts[host]++
+	m.open[c] = true
+	s.accepted++
+	c.order = s.accepted
+	return true
+}
+
+// leave ends a connection: its watches are removed, its session stays until it expires.
+func (c *connection) leave() {
+	s := c.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(c.member.open, c)
+	host := address(c.net)
+	if c.member.hosts[host]--; c.member.hosts[host] == 0 {
+		delete(c.member.hosts, host)
+	}
+	c.drop()
+	s.strikes.engine.Ended(c.order)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.discard()
+}
+
+// drop takes a connection from the ensemble. Server.mu is held.
+func (c *connection) drop() {
+	s := c.server
+	if s.clients[c.id] == c {
+		delete(s.clients, c.id)
+		s.servers.Release(c.id)
+	}
+}
+
+// attach opens or resumes a session. If it is refused, the answer says so; a server that cannot serve gives none.
+func (c *connection) attach(asked *wire.ConnectRequest) (answer []byte, attached bool) {
+	s := c.server
+	s.awake(c.member)
+	defer s.mu.Unlock()
+	if !c.member.open[c] || s.ctx.Err() != nil {
+		return nil, false
+	}
+	handshake := protocol.Handshake(asked)
+	handshake.Address = address(c.net)
+	id, granted, err := s.servers.Connect(s.now(), c.member.index, handshake)
+	s.deliver(nil) // a connection that the session had is closed
+	if err != nil {
+		s.cfg.Log.Info("client refused", "client", c.net.RemoteAddr(), "error", err)
+		return nil, false
+	}
+	c.session, c.timeout = granted.SessionID, time.Duration(granted.Timeout)*time.Millisecond
+	answer = protocol.AppendConnected(nil, asked, granted)
+	if granted.SessionID != 0 {
+		c.id = id
+		s.clients[id] = c
+	}
+	if !c.greets() {
+		return nil, false
+	}
+	if granted.SessionID == 0 {
+		return answer, false
+	}
+	c.heard()
+	c.said()
+	c.last.note(protocol.Asked{Op: wire.OpCreateSession}, s.servers.ZxidOf(c.member.index))
+	c.write(answer)
+	return nil, true
+}
+
+// handle carries out a request. It returns false if the connection has been cut.
+func (c *connection) handle(asked protocol.Asked, r *fakezk.Request, malformed bool) bool {
+	s := c.server
+	s.awake(c.member)
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return false
+	}
+	c.heard()
+	if !c.meet(asked, r) {
+		return false
+	}
+	c.sent = append(c.sent, pending{asked, time.Now()})
+	if malformed {
+		s.servers.Malformed(s.now(), c.id, r.Op)
+	} else {
+		s.servers.Request(s.now(), c.id, r)
+	}
+	goesOn := c.answered(asked)
+	s.deliver(c)
+	return goesOn
+}
+
+// write adds bytes to what is to be written to a connection. Server.mu is held.
+func (c *connection) write(bytes []byte) {
+	c.mu.Lock()
+	c.out = append(c.out, bytes...)
+	c.count(len(bytes))
+	c.mu.Unlock()
+	c.bound()
+}
+
+// release ends what holds a connection. Server.mu is held.
+func (c *connection) release() {
+	c.held = false
+	c.server.queued = append(c.server.queued, c.id)
+}
+
+// hangUp breaks a connection without a word. Server.mu is held.
+func (c *connection) hangUp() {
+	c.drop()
+	delete(c.member.open, c)
+	if t, ok := c.net.(*net.TCPConn); ok {
+		t.SetLinger(0)
+	}
+	c.net.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.discard()
 }
 
 const loopback = "127.0.0.1"

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
-	"github.com/zktorture/zktorture/internal/ownpages"
+	"github.com/zktorture/zktorture/internal/webpage"
 )
 
 // Control returns an HTTP interface to the methods of Server, for tests in any language. Session ids are written as
@@ -52,7 +52,7 @@ func (s *Server) Control() http.Handler {
 	}
 	byServer := func(name string, do func(member int)) {
 		post(name, func(q url.Values) error {
-			member, err := s.parseMember(q.Get("server"))
+			member, err := parseMember(q.Get("server"), len(s.members))
 			if err == nil {
 				do(member)
 			}
@@ -60,7 +60,7 @@ func (s *Server) Control() http.Handler {
 		})
 	}
 	bySession("expire", func(session int64, _ url.Values) error { return s.Expire(session) })
-	bySession("cut", func(session int64, q url.Values) error { return s.Cut(session, Moment(q.Get("when"))) })
+	bySession("cut", func(session int64, q url.Values) error { return s.Cut(session, q.Get("when")) })
 	bySession("hold", func(session int64, _ url.Values) error { return s.Hold(session) })
 	bySession("release", func(session int64, _ url.Values) error { return s.Release(session) })
 	byServer("kill", s.Kill)
@@ -69,14 +69,14 @@ func (s *Server) Control() http.Handler {
 	byServer("resume", s.Resume)
 	post("lag", func(q url.Values) error {
 		on, err := parseSwitch(q)
-		member, unknown := s.parseMember(q.Get("server"))
+		member, unknown := parseMember(q.Get("server"), len(s.members))
 		if err := errors.Join(err, unknown); err != nil {
 			return err
 		}
 		return s.Lag(member, on)
 	})
 	post("depose", func(q url.Values) error {
-		member, err := s.parseMember(cmp.Or(q.Get("server"), s.anyFollower()))
+		member, err := parseMember(cmp.Or(q.Get("server"), s.anyFollower()), len(s.members))
 		if err != nil {
 			return err
 		}
@@ -103,14 +103,25 @@ func (s *Server) Control() http.Handler {
 		s.Advance(d)
 		return nil
 	})
-	mux.HandleFunc("GET /sessions", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.listSessions()) })
-	mux.HandleFunc("GET /tree", func(w http.ResponseWriter, r *http.Request) {
-		writeJSON(w, s.listTree(r.URL.Query().Get("path")))
-	})
+	s.show(mux)
+	return webpage.OwnOnly(mux)
+}
+
+// show adds what is asked and changes nothing.
+func (s *Server) show(mux *http.ServeMux) {
+	list := func(name string, of func(e *fakezk.Ensemble, q url.Values) any) {
+		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
+			var list any
+			s.Inspect(func(e *fakezk.Ensemble) { list = of(e, r.URL.Query()) })
+			w.Header().Set("Content-Type", "application/json")
+			json.NewEncoder(w).Encode(list)
+		})
+	}
+	list("sessions", func(e *fakezk.Ensemble, _ url.Values) any { return listSessions(e) })
+	list("tree", func(e *fakezk.Ensemble, q url.Values) any { return listTree(e, cmp.Or(q.Get("path"), "/")) })
 	mux.HandleFunc("GET /commands", listCommands)
 	mux.HandleFunc("GET /commands/{$}", listCommands)
 	mux.HandleFunc("GET /commands/{name}", s.command)
-	return ownpages.Only(mux)
 }
 
 // advanceMax bounds how far the clock is moved at once.
@@ -127,11 +138,6 @@ func answer(w http.ResponseWriter, err error) {
 	}
 }
 
-func writeJSON(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(v)
-}
-
 // parseSession reads a session's id, with or without 0x.
 func parseSession(text string) (int64, error) {
 	id, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64)
@@ -141,10 +147,10 @@ func parseSession(text string) (int64, error) {
 	return int64(id), nil
 }
 
-func (s *Server) parseMember(text string) (int, error) {
+func parseMember(text string, members int) (int, error) {
 	number, err := strconv.Atoi(text)
-	if err != nil || number < 1 || number > len(s.members) {
-		return 0, fmt.Errorf("server: %q is none of the servers, which are numbered from 1 to %d", text, len(s.members))
+	if err != nil || number < 1 || number > members {
+		return 0, fmt.Errorf("server: %q is none of the servers, which are numbered from 1 to %d", text, members)
 	}
 	return number - 1, nil
 }
@@ -166,46 +172,38 @@ func parseSwitch(q url.Values) (bool, error) {
 	return on, nil
 }
 
-// Session is a session as Control lists it.
-type Session struct {
+// listedSession is a session as Control lists it.
+type listedSession struct {
 	ID        string `json:"id"` // 0x…
 	TimeoutMS int64  `json:"timeout_ms"`
 	Server    int    `json:"server"` // to which it connected last, from 1
 	Connected bool   `json:"connected"`
 }
 
-func (s *Server) listSessions() []Session {
-	list := []Session{}
-	s.Inspect(func(e *fakezk.Ensemble) {
-		for _, x := range e.Sessions() {
-			id, number := sessionName(x.ID), x.Replica+1
-			list = append(list, Session{ID: id, TimeoutMS: x.Timeout, Server: number, Connected: x.Connected})
-		}
-	})
+func listSessions(e *fakezk.Ensemble) []listedSession {
+	list := []listedSession{}
+	for _, x := range e.Sessions() {
+		list = append(list, listedSession{sessionName(x.ID), x.Timeout, x.Replica + 1, x.Connected})
+	}
 	return list
 }
 
-// Znode is a znode as Control lists it.
-type Znode struct {
+// listedZnode is a znode as Control lists it.
+type listedZnode struct {
 	Path    string `json:"path"`
 	Data    []byte `json:"data"` // in base64
 	Version int32  `json:"version"`
 	Owner   string `json:"owner,omitempty"` // the session of an ephemeral one
 }
 
-func (s *Server) listTree(path string) []Znode {
-	list := []Znode{}
-	if path == "" {
-		path = "/"
-	}
-	s.Inspect(func(e *fakezk.Ensemble) {
-		e.Walk(path, func(path string, n fakezk.NodeInfo) {
-			z := Znode{Path: path, Data: n.Data, Version: n.Stat.Version}
-			if n.Stat.EphemeralOwner != 0 {
-				z.Owner = sessionName(n.Stat.EphemeralOwner)
-			}
-			list = append(list, z)
-		})
+func listTree(e *fakezk.Ensemble, path string) []listedZnode {
+	list := []listedZnode{}
+	e.Walk(path, func(path string, n fakezk.NodeInfo) {
+		z := listedZnode{Path: path, Data: n.Data, Version: n.Stat.Version}
+		if n.Stat.EphemeralOwner != 0 {
+			z.Owner = sessionName(n.Stat.EphemeralOwner)
+		}
+		list = append(list, z)
 	})
 	return list
 }

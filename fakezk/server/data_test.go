@@ -16,7 +16,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
-	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // copied is what a SIGKILL at this moment leaves of a folder.
@@ -140,7 +140,7 @@ func TestDataEndsAtTheFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	create := func(path string) {
-		s.Inspect(func(e *fakezk.Ensemble) { e.Admin(0, &fakezk.Request{Op: fakezk.OpCreate, Path: path, ACL: open}) })
+		s.Inspect(func(e *fakezk.Ensemble) { e.Admin(0, &fakezk.Request{Op: wire.OpCreate, Path: path, ACL: open}) })
 	}
 	create("/kept")
 	s.BreakData()
@@ -164,7 +164,7 @@ func keep(t *testing.T, dir string) {
 	}
 	s.Inspect(func(e *fakezk.Ensemble) {
 		for _, path := range []string{"/a", "/b", "/a/c"} {
-			e.Admin(1, &fakezk.Request{Op: fakezk.OpCreate, Path: path, Data: []byte("data of " + path), ACL: open})
+			e.Admin(1, &fakezk.Request{Op: wire.OpCreate, Path: path, Data: []byte("data of " + path), ACL: open})
 		}
 	})
 	if err := s.Close(); err != nil {

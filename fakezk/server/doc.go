@@ -12,5 +12,5 @@
 // a request is carried out, [Server.Kill] kills a member, [Server.Stop] makes it hang, [Server.LoseQuorum] stops all
 // members from serving. None of them depends on chance or sleeping.
 //
-// State is in memory, unless [Config.Data] is set. docs/FIDELITY.md lists the differences from ZooKeeper.
+// State is in memory, unless [Config.Data] is set. docs/explanation/fidelity.md lists the differences from ZooKeeper.
 package server

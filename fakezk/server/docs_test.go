@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // The table of docs/serve.md has every request of the protocol.

@@ -3,24 +3,11 @@ package server
 import (
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
-	"github.com/zktorture/zktorture/wire"
-)
-
-// Moment says when a connection is cut.
-type Moment string
-
-// The moments. Pings do not count as requests.
-const (
-	CutNow    Moment = "now"
-	CutBefore Moment = "before" // at the next request, which is not carried out
-	CutAfter  Moment = "after"  // at the next request, which is carried out but not answered
-
-	expireAfter Moment = "expire" // as CutAfter, and the session ends
+	"github.com/zktorture/zktorture/fakezk/wire/strike"
 )
 
 // ErrNoSession is returned for a session that the servers do not have, or that has no connection.
@@ -41,15 +28,22 @@ func orNoSession(found bool, session int64) error {
 	return nil
 }
 
-// Cut breaks the connection of a session. The session lives on.
-func (s *Server) Cut(session int64, when Moment) error {
-	if when != CutNow && when != CutBefore && when != CutAfter {
-		return fmt.Errorf("server: a connection cannot be cut %q: it can be cut %s, or %s or %s its next request",
-			when, CutNow, CutBefore, CutAfter)
+// cutNow is when [Server.Cut] cuts a connection at once.
+const cutNow = "now"
+
+// Cut breaks the connection of a session: now, or before or after its next request but a ping. After: the request is
+// carried out, and not answered. The session lives on.
+func (s *Server) Cut(session int64, when string) error {
+	way, known := strike.Find(strike.Ways(strike.OnServe), strike.Loss, when)
+	if when != cutNow && (!known || when != "before" && when != "after") {
+		return fmt.Errorf("server: a connection cannot be cut %q: it can be cut %s, or before or after its next request",
+			when, cutNow)
 	}
 	return s.withConnection(session, func(c *connection) {
-		if c.cut = when; when == CutNow {
-			s.hangUp(c)
+		if when == cutNow {
+			c.hangUp()
+		} else {
+			s.strikes.engine.Arm(c.order, way)
 		}
 	})
 }
@@ -61,13 +55,7 @@ func (s *Server) Hold(session int64) error {
 
 // Release ends a Hold. Delayed messages are sent in order.
 func (s *Server) Release(session int64) error {
-	return s.withConnection(session, s.release)
-}
-
-// release ends what holds a connection. mu is held.
-func (s *Server) release(c *connection) {
-	c.held = false
-	s.queued = append(s.queued, c.id)
+	return s.withConnection(session, (*connection).release)
 }
 
 // withConnection calls f with the connection of a session, the newest if an older one has not ended yet.
@@ -84,27 +72,6 @@ func (s *Server) withConnection(session int64, f func(*connection)) error {
 		}
 	})
 	return orNoSession(newest != nil, session)
-}
-
-// cutBy returns the cut that a request triggers, if any. Server.mu is held.
-func (c *connection) cutBy(op wire.Op) (struck Moment) {
-	if op != wire.OpPing {
-		struck, c.cut = c.cut, ""
-	}
-	return struck
-}
-
-// hangUp breaks a connection without a word. mu is held.
-func (s *Server) hangUp(c *connection) {
-	s.drop(c)
-	delete(c.member.open, c)
-	if t, ok := c.net.(*net.TCPConn); ok {
-		t.SetLinger(0)
-	}
-	c.net.Close()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.discard()
 }
 
 // Lag makes a member lag behind the leader, or ends the lag. Its clients' reads and watches use its own state. The
@@ -145,11 +112,9 @@ func (s *Server) setDeposed(successor int, deposed bool) {
 // cannotDepose says why a member cannot depose the leader. mu is held.
 func (s *Server) cannotDepose(successor int) error {
 	leader, old := s.servers.Leader(), s.servers.Deposed()
-	others := 0
-	for _, m := range s.members {
-		if m.index != leader && !m.dead {
-			others++
-		}
+	others := s.alive()
+	if !s.members[leader].dead {
+		others--
 	}
 	switch {
 	case old >= 0:
@@ -179,7 +144,7 @@ func (s *Server) setDead(m *member, dead bool) {
 		}
 		s.setHanging(m, false)
 		for c := range m.open {
-			s.hangUp(c)
+			c.hangUp()
 		}
 	} else {
 		s.servers.SetLag(m.index, false)
@@ -201,13 +166,7 @@ func (s *Server) setLost(lost bool) {
 
 // count takes the quorum away from the ensemble or gives it back. The others replace a dead leader. mu is held.
 func (s *Server) count() {
-	dead := 0
-	for _, m := range s.members {
-		if m.dead {
-			dead++
-		}
-	}
-	none := s.lost || 2*dead >= len(s.members)
+	none := s.lost || 2*s.alive() <= len(s.members)
 	switch {
 	case none && !s.noQuorum:
 		s.servers.LoseQuorum()

@@ -12,12 +12,12 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
-	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // A cut loses no reply to an earlier request that came with the one it strikes.
 func TestCutAfterPipelinedReply(t *testing.T) {
-	for _, when := range []server.Moment{server.CutBefore, server.CutAfter} {
+	for _, when := range []string{"before", "after"} {
 		s := fakezktest.Start(t, server.Config{})
 		c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
 		if err := s.Cut(c.granted.Session, when); err != nil {
@@ -44,7 +44,7 @@ func TestCutStrikesTheNewest(t *testing.T) {
 		}
 		last = dialRaw(t, s.Addr(0), first.granted)
 	}
-	if err := s.Cut(first.granted.Session, server.CutBefore); err != nil {
+	if err := s.Cut(first.granted.Session, "before"); err != nil {
 		t.Fatal(err)
 	}
 	last.send(&wire.RequestHeader{Xid: 1, Op: wire.OpExists}, &wire.WatchRequest{Path: "/"})

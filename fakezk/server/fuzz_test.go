@@ -15,8 +15,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk/server"
-	"github.com/zktorture/zktorture/internal/await"
-	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 // Property of all targets here: whatever a stranger sends, nothing but its own connection is affected. Another client
@@ -174,7 +174,7 @@ func dialStranger(s *server.Server, reads bool) (here net.Conn, gone chan struct
 
 // noneLeft waits until there are no more goroutines than there were.
 func noneLeft(t *testing.T, before int) {
-	deadline := await.Deadline()
+	deadline := testkit.Deadline()
 	for runtime.NumGoroutine() > before {
 		if time.Now().After(deadline) {
 			stacks := make([]byte, 1<<16)
@@ -193,7 +193,7 @@ func settleIn(t *testing.T, s *server.Server) *goodClient {
 	here, there := net.Pipe()
 	go s.ServeConn(0, there)
 	c := &goodClient{rawClient{net: here}}
-	here.SetDeadline(await.Deadline())
+	here.SetDeadline(testkit.Deadline())
 	own := []zk.ACL{{Perms: zk.PermAll, Scheme: "auth"}}
 	err := errors.Join(
 		c.exchange(&c.granted, &wire.ConnectRequest{Timeout: int32(lasting.Milliseconds())}),

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
-	"github.com/zktorture/zktorture/fakezk/protocol"
-	"github.com/zktorture/zktorture/wire"
 )
 
 // Config describes a server. The zero value is one member with ZooKeeper's defaults, on no port yet.
@@ -51,10 +49,10 @@ type Server struct {
 	noQuorum bool            // for one of two reasons: LoseQuorum, or a majority of members is dead
 	lost     bool            // between LoseQuorum and RegainQuorum
 	data     *data           // nil: nothing is kept
-	chance   *chance         // nil: no fault strikes by itself
-	failure  error           // why the server has ended by itself
-	ahead    time.Duration   // what Advance has added to the clock
-	unread   atomic.Int64    // bytes that all clients have left unread
+	strikes  strikes
+	failure  error         // why the server has ended by itself
+	ahead    time.Duration // what Advance has added to the clock
+	unread   atomic.Int64  // bytes that all clients have left unread
 
 	running sync.WaitGroup
 	ctx     context.Context // ends with Close
@@ -86,15 +84,12 @@ func New(cfg Config) (*Server, error) {
 	if s.cfg.Ensemble.SessionBase == 0 {
 		s.cfg.Ensemble.SessionBase = s.started.UnixMilli() << 24 >> 8
 	}
+	s.cfg.Ensemble = s.cfg.Ensemble.WithDefaults()
 	s.servers = fakezk.New(s.cfg.Ensemble)
-	s.cfg.Ensemble = s.servers.Config() // with its defaults
 	s.cfg.Greeting = cmp.Or(s.cfg.Greeting, sessionless*time.Millisecond)
 	s.servers.OnQueued = func(id fakezk.ConnID) { s.queued = append(s.queued, id) }
-	var err error
-	if s.chance, err = newChance(cfg.Faults, s.cfg.Ensemble.Replicas); err != nil {
+	if err := s.newStrikes(cfg.Faults); err != nil {
 		return nil, err
-	} else if s.chance != nil {
-		s.watchOut()
 	}
 	if cfg.Data != "" {
 		kept, err := openData(cfg.Data, s.servers, s.now())
@@ -116,6 +111,24 @@ func New(cfg Config) (*Server, error) {
 
 // Members is how many servers the ensemble has.
 func (s *Server) Members() int { return len(s.members) }
+
+// id is the number of a member in the configuration; a standalone server has none.
+func (s *Server) id(m *member) int {
+	if len(s.members) == 1 {
+		return 0
+	}
+	return m.index + 1
+}
+
+// alive counts the members that are not dead. mu is held.
+func (s *Server) alive() (n int) {
+	for _, m := range s.members {
+		if !m.dead {
+			n++
+		}
+	}
+	return n
+}
 
 // now is the servers' time, in milliseconds since 1970. mu is held.
 func (s *Server) now() int64 { return s.started.Add(time.Since(s.started) + s.ahead).UnixMilli() }
@@ -168,38 +181,9 @@ func (s *Server) deliver(except *connection) {
 				s.running.Go(c.flush)
 			}
 		}
-		s.bound(c)
+		c.bound()
 	}
 	s.queued = s.queued[:0]
-}
-
-// bound cuts a connection off that has left too much unread, and of all, if they have left too much together, those
-// that have left most. mu is held.
-func (s *Server) bound(c *connection) {
-	if c.left() > unreadMax {
-		s.cutOff(c)
-	}
-	for s.unread.Load() > allUnreadMax {
-		worst := c
-		for _, m := range s.members {
-			for other := range m.open {
-				if other.left() > worst.left() {
-					worst = other
-				}
-			}
-		}
-		if worst.left() == 0 {
-			return
-		}
-		s.cutOff(worst)
-	}
-}
-
-// cutOff cuts a connection off whose client does not read. mu is held.
-func (s *Server) cutOff(c *connection) {
-	s.cfg.Log.Warn("a client is cut off because it does not read what it is sent",
-		"client", c.net.RemoteAddr(), "session", sessionName(c.session), "unread", c.left())
-	s.hangUp(c)
 }
 
 // fail ends the server: a write that cannot be kept must not be answered. mu is held.
@@ -299,117 +283,11 @@ func (s *Server) ServeConn(member int, nc net.Conn) {
 		server: s, member: s.members[member], net: nc, in: in, id: -1, since: time.Now(), counts: newTraffic(),
 	}
 	defer nc.Close()
-	if !s.admit(c) {
+	if !c.admit() {
 		return
 	}
-	defer s.leave(c)
+	defer c.leave()
 	c.serve()
-}
-
-// admit registers a connection. It returns false if the member is dead or the host is at MaxClientCnxns.
-func (s *Server) admit(c *connection) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	host, m := address(c.net), c.member
-	if s.ctx.Err() != nil || m.dead || s.cfg.MaxClientCnxns > 0 && m.hosts[host] >= s.cfg.MaxClientCnxns {
-		return false
-	}
-	m.hosts[host]++
-	m.open[c] = true
-	s.accepted++
-	c.order = s.accepted
-	return true
-}
-
-// leave ends a connection: its watches are removed, its session stays until it expires.
-func (s *Server) leave(c *connection) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(c.member.open, c)
-	host := address(c.net)
-	if c.member.hosts[host]--; c.member.hosts[host] == 0 {
-		delete(c.member.hosts, host)
-	}
-	s.drop(c)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.discard()
-}
-
-// drop takes a connection from the ensemble. mu is held.
-func (s *Server) drop(c *connection) {
-	if s.clients[c.id] == c {
-		delete(s.clients, c.id)
-		s.servers.Release(c.id)
-	}
-}
-
-// attach opens or resumes a session. If it is refused, the answer says so; a server that cannot serve gives none.
-func (s *Server) attach(c *connection, asked *wire.ConnectRequest) (answer []byte, attached bool) {
-	s.awake(c.member)
-	defer s.mu.Unlock()
-	if !c.member.open[c] || s.ctx.Err() != nil {
-		return nil, false
-	}
-	handshake := protocol.Handshake(asked)
-	handshake.Address = address(c.net)
-	id, granted, err := s.servers.Connect(s.now(), c.member.index, handshake)
-	s.deliver(nil) // a connection that the session had is closed
-	if err != nil {
-		s.cfg.Log.Info("client refused", "client", c.net.RemoteAddr(), "error", err)
-		return nil, false
-	}
-	if answer = protocol.AppendConnected(nil, asked, granted); granted.SessionID == 0 {
-		return answer, false
-	}
-	c.id, c.session, c.timeout = id, granted.SessionID, time.Duration(granted.Timeout)*time.Millisecond
-	s.clients[id] = c
-	if s.chance != nil && s.chance.greet(c, asked.Session == 0) {
-		s.hangUp(c)
-		return nil, false
-	}
-	c.heard()
-	c.said()
-	c.last.note(protocol.Asked{Op: opNewSession}, s.servers.ZxidOf(c.member.index))
-	s.write(c, answer)
-	return nil, true
-}
-
-// handle carries out a request. It returns false if the connection has been cut.
-func (s *Server) handle(c *connection, asked protocol.Asked, r *fakezk.Request, malformed bool) bool {
-	s.awake(c.member)
-	defer s.mu.Unlock()
-	if s.ctx.Err() != nil {
-		return false
-	}
-	c.heard()
-	struck := c.cutBy(asked.Op)
-	if struck == CutBefore || s.clients[c.id] != c {
-		return false
-	}
-	c.sent = append(c.sent, pending{asked, time.Now()})
-	if malformed {
-		s.servers.Malformed(s.now(), c.id, r.Op)
-	} else {
-		s.servers.Request(s.now(), c.id, r)
-	}
-	if struck != "" {
-		s.drop(c)
-	}
-	if struck == expireAfter {
-		s.servers.Expire(s.now(), c.session)
-	}
-	s.deliver(c)
-	return struck == ""
-}
-
-// write adds bytes to what is to be written to a connection. mu is held.
-func (s *Server) write(c *connection, bytes []byte) {
-	c.mu.Lock()
-	c.out = append(c.out, bytes...)
-	c.count(len(bytes))
-	c.mu.Unlock()
-	s.bound(c)
 }
 
 // awake locks mu when a member does not hang, or the server has ended.

@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,8 +15,8 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
-	"github.com/zktorture/zktorture/internal/await"
-	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 // connect returns a client of a server, with its session.
@@ -40,7 +39,7 @@ func (quiet) Printf(string, ...any) {}
 func awaitState(t testing.TB, events <-chan zk.Event, want zk.State) {
 	t.Helper()
 	for e := (zk.Event{}); e.Type != zk.EventSession || e.State != want; {
-		e = await.From(t, fmt.Sprint("the client is in state ", want), events)
+		e = testkit.From(t, fmt.Sprint("the client is in state ", want), events)
 	}
 }
 
@@ -58,70 +57,13 @@ const tick = 1 << 41 // ms
 
 var open = zk.WorldACL(zk.PermAll)
 
-// A client's requests are answered, its watches fire, and one member's clients see what another's have written.
-func TestClients(t *testing.T) {
-	s := fakezktest.Start(t, server.Config{Ensemble: untimed(3)})
-	a, _ := connect(t, s.Addr(0), lasting)
-	b, _ := connect(t, s.Addr(2), lasting)
-	_, _, created, err := a.ExistsW("/x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 3 {
-		path, err := b.Create("/x", []byte{byte(i)}, zk.FlagEphemeral, open)
-		want := map[bool]error{true: nil, false: zk.ErrNodeExists}[i == 0]
-		if err != want || err == nil && path != "/x" {
-			t.Errorf("%q, %v, want %v", path, err, want)
-		}
-	}
-	if e := <-created; e.Type != zk.EventNodeCreated || e.Path != "/x" {
-		t.Errorf("%+v", e)
-	}
-	data, stat, err := a.Get("/x")
-	if err != nil || string(data) != "\x00" || stat.EphemeralOwner != b.SessionID() {
-		t.Errorf("%q %+v %v", data, stat, err)
-	}
-	results, err := a.Multi(&zk.CreateRequest{Path: "/m", Acl: open}, &zk.CheckVersionRequest{Path: "/x", Version: 7})
-	if !errors.Is(err, zk.ErrBadVersion) {
-		t.Errorf("%+v, %v", results, err)
-	}
-	if there, _, err := a.Exists("/m"); there || err != nil {
-		t.Errorf("a failed multi has left a znode: %v", err)
-	}
-}
-
-// An expiry deletes the ephemerals at once; the client learns of it when it reconnects.
-func TestExpire(t *testing.T) {
-	t.Parallel()
-	s := fakezktest.Start(t, server.Config{})
-	a, events := connect(t, s.Addr(0), lasting)
-	b, _ := connect(t, s.Addr(0), lasting)
-	if _, err := a.Create("/a", nil, zk.FlagEphemeral, open); err != nil {
-		t.Fatal(err)
-	}
-	_, _, gone, err := b.ExistsW("/a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Expire(a.SessionID()); err != nil {
-		t.Fatal(err)
-	}
-	if e := <-gone; e.Type != zk.EventNodeDeleted {
-		t.Errorf("%+v", e)
-	}
-	awaitState(t, events, zk.StateExpired)
-	if err := s.Expire(4711); !errors.Is(err, server.ErrNoSession) {
-		t.Error(err)
-	}
-}
-
 // A request whose connection is cut was carried out or not, as the test says; its session lives on.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	s := fakezktest.Start(t, server.Config{})
 	c, events := connect(t, s.Addr(0), lasting)
 	session := c.SessionID()
-	for when, there := range map[server.Moment]bool{server.CutBefore: false, server.CutAfter: true} {
+	for when, there := range map[string]bool{"before": false, "after": true} {
 		if err := s.Cut(session, when); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +94,7 @@ func TestHold(t *testing.T) {
 		_, err := c.Create("/h", nil, 0, open)
 		answered <- err
 	}()
-	await.Until(t, "it is carried out", func() bool { return slices.Contains(tree(s), "/h ") })
+	testkit.Until(t, "it is carried out", func() bool { return slices.Contains(tree(s), "/h ") })
 	select {
 	case err := <-answered:
 		t.Fatalf("answered though held: %v", err)
@@ -261,7 +203,7 @@ func TestLimitsAreTheEnsembles(t *testing.T) {
 	}
 	c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
 	c.send(&wire.RequestHeader{Xid: 1, Op: wire.OpExists}, &wire.WatchRequest{Path: "/" + strings.Repeat("x", 86)})
-	c.wantHeader(1, fakezk.CodeNoNode)
+	c.wantHeader(1, wire.CodeNoNode)
 	if _, err := c.net.Write([]byte{0, 0, 0, 101}); err != nil {
 		t.Fatal(err)
 	}

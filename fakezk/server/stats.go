@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk/protocol"
-	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // traffic is what ZooKeeper counts of a connection, and of a server (ServerStats). It begins as newTraffic.
@@ -104,7 +104,7 @@ func (c *connection) replied(to pending, zxid int64, bytes int) {
 }
 
 // resetConnections is crst.
-func (s *Server) resetConnections(m *member) {
+func (m *member) resetConnections() {
 	for c := range m.open {
 		c.counts, c.last = newTraffic(), noOutcome
 	}

@@ -5,17 +5,14 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"sync"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
-	"github.com/zktorture/zktorture/internal/await"
-	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 // raw is a client without a library.
@@ -33,7 +30,7 @@ func dialRaw(t *testing.T, address string, session wire.ConnectResponse) *raw {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(await.Deadline())
+	c.SetDeadline(testkit.Deadline())
 	r := &raw{T: t, net: c}
 	r.send(&wire.ConnectRequest{Timeout: int32(lasting.Milliseconds()), Session: session.Session, Password: session.Password})
 	r.receive(&r.granted)
@@ -61,11 +58,11 @@ func (r *raw) receive(records ...wire.Record) {
 }
 
 // wantHeader receives a reply, and checks what is in its header.
-func (r *raw) wantHeader(xid int32, code fakezk.Code) {
+func (r *raw) wantHeader(xid int32, code wire.Code) {
 	r.Helper()
 	var h wire.ReplyHeader
 	r.receive(&h)
-	if h.Xid != xid || fakezk.Code(h.Err) != code {
+	if h.Xid != xid || wire.Code(h.Err) != code {
 		r.Errorf("the reply is %+v, want xid %d and error %d", h, xid, code)
 	}
 }
@@ -76,107 +73,6 @@ func (r *raw) wantEnd() {
 	if _, err := wire.ReadFrame(r.net, nil, wire.FrameMax); !errors.Is(err, io.EOF) {
 		r.Errorf("the connection is not closed: %v", err)
 	}
-}
-
-// Tests of real servers expire a session by resuming it on a second connection, with its id and password, and closing
-// it. The first connection is closed, and the session is gone.
-func TestSessionIsTakenOver(t *testing.T) {
-	s := fakezktest.Start(t, server.Config{})
-	first := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
-	first.send(&wire.RequestHeader{Xid: 1, Op: wire.OpPing})
-	first.wantHeader(wire.XidPing, 0) // whatever its number was
-	second := dialRaw(t, s.Addr(0), first.granted)
-	if second.granted.Session != first.granted.Session {
-		t.Fatalf("%+v, want the session of %+v", second.granted, first.granted)
-	}
-	first.wantEnd()
-	second.send(&wire.RequestHeader{Xid: 5, Op: wire.OpCloseSession})
-	second.wantHeader(5, 0)
-	second.wantEnd()
-	third := dialRaw(t, s.Addr(0), first.granted)
-	if diff := cmp.Diff(wire.ConnectResponse{Password: make([]byte, 16)}, third.granted); diff != "" {
-		t.Errorf("the session goes on: %s", diff)
-	}
-	third.wantEnd()
-}
-
-// A wrong password is refused, and what else the session has is closed, as ZooKeeper does.
-func TestWrongPassword(t *testing.T) {
-	s := fakezktest.Start(t, server.Config{})
-	first := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
-	thief := dialRaw(t, s.Addr(0), wire.ConnectResponse{Session: first.granted.Session, Password: make([]byte, 16)})
-	if thief.granted.Session != 0 {
-		t.Errorf("%+v", thief.granted)
-	}
-	first.wantEnd()
-	dialRaw(t, s.Addr(0), first.granted) // the session itself lives on
-}
-
-// A malformed request fails, or ends its connection. A malformed write is a transaction, a malformed read is not.
-func TestMalformed(t *testing.T) {
-	s := fakezktest.Start(t, server.Config{})
-	c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
-	zxid := func() (z int64) {
-		s.Inspect(func(e *fakezk.Ensemble) { z = e.Zxid() })
-		return z
-	}
-	before := zxid()
-	c.send(&wire.RequestHeader{Xid: 1, Op: wire.OpGetData})
-	c.wantHeader(1, fakezk.CodeMarshalling)
-	if zxid() != before {
-		t.Error("a read has made a transaction")
-	}
-	c.send(&wire.RequestHeader{Xid: 2, Op: wire.OpCreate})
-	c.wantHeader(2, fakezk.CodeMarshalling)
-	if zxid() != before+1 {
-		t.Error("a write has not made a transaction")
-	}
-	c.send(&wire.RequestHeader{Xid: 3, Op: 4711})
-	c.wantHeader(3, fakezk.CodeUnimplemented)
-	c.wantEnd()
-	for name, bytes := range map[string][]byte{
-		"too long": {0x7f, 0xff, 0xff, 0xff}, "negative": {0xff, 0xff, 0xff, 0xff}, "no header": {0, 0, 0, 1, 0},
-		"credentials": wire.AppendFrame(nil, &wire.RequestHeader{Xid: wire.XidAuth, Op: wire.OpAuth}),
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
-			c.net.Write(bytes)
-			c.wantEnd()
-		})
-	}
-}
-
-// Pipelined requests are answered in order. A watch event precedes the reply that would reveal the change.
-func TestPipelined(t *testing.T) {
-	s := fakezktest.Start(t, server.Config{})
-	c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
-	var all []byte
-	add := func(records ...wire.Record) { all = wire.AppendFrame(all, records...) }
-	add(&wire.RequestHeader{Xid: 1, Op: wire.OpExists}, &wire.WatchRequest{Path: "/a", Watch: true})
-	add(&wire.RequestHeader{Xid: 2, Op: wire.OpCreate}, &wire.CreateRequest{Path: "/a", ACL: open})
-	add(&wire.RequestHeader{Xid: 3, Op: wire.OpGetChildren}, &wire.WatchRequest{Path: "/"})
-	add(&wire.RequestHeader{Xid: wire.XidPing, Op: wire.OpPing})
-	if _, err := c.net.Write(all); err != nil {
-		t.Fatal(err)
-	}
-	c.wantHeader(1, fakezk.CodeNoNode)
-	var event wire.WatcherEvent
-	c.receive(&wire.ReplyHeader{}, &event)
-	if event.Path != "/a" {
-		t.Errorf("%+v", event)
-	}
-	c.wantHeader(2, 0)
-	var names wire.NamesReply
-	c.receive(&wire.ReplyHeader{}, &names)
-	if diff := cmp.Diff([]string{"a", "zookeeper"}, sorted(names.Names)); diff != "" {
-		t.Error(diff)
-	}
-	c.wantHeader(wire.XidPing, 0)
-}
-
-func sorted(names []string) []string {
-	slices.Sort(names)
-	return names
 }
 
 // rawClient is a session with a watch, over a pipe.
@@ -213,10 +109,10 @@ func (c *rawClient) exchange(into wire.Record, records ...wire.Record) error {
 func fill(e *fakezk.Ensemble) {
 	for i := range 1000 {
 		parent := fmt.Sprintf("/p%03d", i)
-		e.Admin(0, &fakezk.Request{Op: fakezk.OpCreate, Path: parent, ACL: open})
+		e.Admin(0, &fakezk.Request{Op: wire.OpCreate, Path: parent, ACL: open})
 		for j := range 999 {
 			path := fmt.Sprintf("%s/n%03d", parent, j)
-			e.Admin(0, &fakezk.Request{Op: fakezk.OpCreate, Path: path, Data: []byte("0123456789"), ACL: open})
+			e.Admin(0, &fakezk.Request{Op: wire.OpCreate, Path: path, Data: []byte("0123456789"), ACL: open})
 		}
 	}
 }

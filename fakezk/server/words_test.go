@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,8 +13,8 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
-	"github.com/zktorture/zktorture/internal/await"
-	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 // go-zookeeper's parsers of srvr and cons read the answers.
@@ -24,47 +23,16 @@ func TestWordsAreParsed(t *testing.T) {
 	c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
 	c.send(&wire.RequestHeader{Xid: 7, Op: wire.OpExists}, &wire.WatchRequest{Path: "/"})
 	c.wantHeader(7, 0)
-	if stats, ok := zk.FLWSrvr([]string{s.Addr(0)}, await.Hang); !ok || stats[0].Connections != 2 {
+	if stats, ok := zk.FLWSrvr([]string{s.Addr(0)}, testkit.Hang); !ok || stats[0].Connections != 2 {
 		t.Errorf("srvr: %+v", stats[0])
 	}
-	clients, _ := zk.FLWCons([]string{s.Addr(0)}, await.Hang) // it does not expect the line of its own connection
+	clients, _ := zk.FLWCons([]string{s.Addr(0)}, testkit.Hang) // it does not expect the line of its own connection
 	if len(clients[0].Clients) != 1 {
 		t.Fatalf("cons: %+v", clients[0])
 	}
 	got := clients[0].Clients[0]
 	if got.SessionID != c.granted.Session || got.LastOperation != "EXIS" || got.Lcxid != 7 {
 		t.Errorf("cons: %+v", got)
-	}
-}
-
-// stat prints the version once, and a brief line for each connection.
-func TestStat(t *testing.T) {
-	s := fakezktest.Start(t, server.Config{})
-	dialRaw(t, s.Addr(0), wire.ConnectResponse{})
-	const clients = `Clients:\n /[^ ]+\[1\]\(queued=0,recved=1,sent=1\)\n /[^ ]+\[0\]\(queued=0,recved=1,sent=0\)\n\n`
-	want := regexp.MustCompile(`\AZookeeper version: .*\n` + clients + `Latency `)
-	if got := ask(t, s.Addr(0), "stat"); !want.MatchString(got) {
-		t.Error(got)
-	}
-}
-
-// wchs, wchp and wchc leave out watches on children, as DataTree.dumpWatches does.
-func TestWatchWords(t *testing.T) {
-	s := fakezktest.Start(t, server.Config{})
-	c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
-	for path, op := range map[string]wire.Op{"/": wire.OpGetChildren, "/x": wire.OpExists} {
-		c.send(&wire.RequestHeader{Xid: 1, Op: op}, &wire.WatchRequest{Path: path, Watch: true})
-		c.receive(&wire.ReplyHeader{})
-	}
-	session := fmt.Sprintf("0x%x", c.granted.Session)
-	for word, want := range map[string]string{
-		"wchs": "1 connections watching 1 paths\nTotal watches:1\n",
-		"wchp": "/x\n\t" + session + "\n\n",
-		"wchc": session + "\n\t/x\n\n",
-	} {
-		if got := ask(t, s.Addr(0), word); got != want {
-			t.Errorf("%s: %q, want %q", word, got, want)
-		}
 	}
 }
 
@@ -100,7 +68,7 @@ func TestWordToHangingMember(t *testing.T) {
 		t.Errorf("%q, %v while it hangs", answer, err)
 	}
 	s.Resume(0)
-	c.SetReadDeadline(await.Deadline())
+	c.SetReadDeadline(testkit.Deadline())
 	if _, err := c.Read(answer); err != nil || string(answer) != "imok" {
 		t.Errorf("%q, %v", answer, err)
 	}

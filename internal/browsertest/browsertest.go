@@ -105,7 +105,7 @@ func (b *Browser) watch(event any) {
 	}
 }
 
-// may tells whether a page may request something.
+// may reports whether a page may request something.
 func (b *diary) may(url string) bool {
 	return strings.HasPrefix(url, "file:") || strings.HasPrefix(url, "data:") || url == "about:blank" ||
 		b.origin != "" && strings.HasPrefix(url, b.origin+"/")

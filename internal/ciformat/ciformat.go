@@ -1,4 +1,4 @@
-// Package ciformat writes reports for CI services: as JUnit XML, in Markdown, and as SARIF.
+// Package ciformat writes reports for CI services: as JUnit XML and in Markdown.
 package ciformat
 
 import (
@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/zktorture/zktorture/sim"
-	"github.com/zktorture/zktorture/story"
 )
 
 // Report is a report for a CI service: cases, each with a verdict.
@@ -16,7 +15,6 @@ type Report struct {
 	Facts   [][2]string // what was run
 	Cases   []Case
 	Seconds float64
-	File    string // that has all of the result; "" if there is none
 }
 
 // Case is what has a verdict of its own: one property of a recipe, one animal of the zoo, or one job of a campaign.
@@ -34,15 +32,6 @@ type Case struct {
 type Problem struct {
 	Property, Message, Story string
 	Place                    int // rank among the run's violations; 0 is the likely root cause
-
-	Of    string       // what broke: lock (ours)
-	ID    string       // equal for what is likely the same mistake; "" if not known
-	Code  story.Lines  // where in the recipe; nil if not known
-	Steps *story.Story // with what happened; nil if not known
-	File  string       // with its counterexample or history; "" if there is none
-	Again string       // a line that says how to run or judge it again
-
-	in string // the case
 }
 
 // Breaks adds a violation to the case of its property.

@@ -38,10 +38,7 @@ func (r Report) Markdown(w io.Writer) error {
 // problems are those of all cases, by rank.
 func (r Report) problems() (all []Problem) {
 	for _, c := range r.Cases {
-		for _, p := range c.Problems {
-			p.in = c.Name
-			all = append(all, p)
-		}
+		all = append(all, c.Problems...)
 	}
 	slices.SortStableFunc(all, func(a, b Problem) int { return cmp.Compare(a.Place, b.Place) })
 	return all
@@ -70,7 +67,7 @@ func Folded(title, text string, open bool, room int) string {
 	if open {
 		mark = " open"
 	}
-	folded := fmt.Sprintf("<details%s><summary>%s</summary>\n\n%s\n\n</details>\n\n", mark, Inline(title), Fenced(text))
+	folded := fmt.Sprintf("<details%s><summary>%s</summary>\n\n%s\n\n</details>\n\n", mark, Inline(title), fenced(text))
 	if len(folded) > room {
 		return fmt.Sprintf("The story of %s is too long for this page.\n\n", Inline(title))
 	}
@@ -84,8 +81,8 @@ func Inline(text string) string {
 	return escapes.Replace(strings.TrimSpace(text))
 }
 
-// Fenced puts a text into a code block with a fence longer than any in the text.
-func Fenced(text string) string {
+// fenced puts a text into a code block with a fence longer than any in the text.
+func fenced(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"

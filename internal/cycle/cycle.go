@@ -10,7 +10,7 @@ import (
 type Cycle struct {
 	First  int // index of its first element
 	Length int // of each time
-	Times  int // at least Least
+	Times  int // at least five
 }
 
 // All is how many elements there are in all times together.
@@ -25,8 +25,8 @@ func Repeat(from, until, last any, times int) string {
 }
 
 const (
-	Least   = 5   // times; fewer can be read
-	Longest = 200 // length that is looked for
+	least   = 5   // times; fewer can be read
+	longest = 200 // length that is looked for
 )
 
 // Find finds what repeats, from the begin on: of all that begins at an element the one that goes on for longest.
@@ -41,13 +41,13 @@ func Find[T comparable](all []T) (found []Cycle) {
 }
 
 func at[T comparable](all []T, from int) (best Cycle) {
-	for length := 1; length <= Longest; length++ {
+	for length := 1; length <= longest; length++ {
 		n := from
 		for n+length < len(all) && all[n] == all[n+length] {
 			n++
 		}
 		c := Cycle{from, length, 1 + (n-from)/length}
-		if c.Times >= Least && c.All() > best.All() {
+		if c.Times >= least && c.All() > best.All() {
 			best = c
 		}
 	}

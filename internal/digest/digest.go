@@ -1,6 +1,8 @@
 // Package digest hashes what a state consists of. Equal sequences of calls give equal sums, on every machine.
 package digest
 
+import "fmt"
+
 // Sum is a hash under construction. The zero value is empty.
 type Sum uint64
 
@@ -52,3 +54,6 @@ func Mix(x uint64) uint64 {
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
 }
+
+// Hex is a hash as people read it.
+func Hex(h uint64) string { return fmt.Sprintf("%016x", h) }

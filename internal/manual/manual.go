@@ -1,5 +1,5 @@
 // Package manual makes the pages about a command from its flags, and from what these do not say: its exit statuses and
-// examples. A page is text for --help, Markdown for the reference, or a man page. All say the same.
+// examples. A page is text for --help, or Markdown for the reference. Both say the same.
 package manual
 
 import (
@@ -31,6 +31,18 @@ type Example struct {
 	Line    string // of a shell
 	Status  int    // with which it ends
 	Unrun   bool   // tests only parse it: it does not end by itself, or needs what is not everywhere
+}
+
+// Completion is the entry of a program's command completion.
+func Completion(program string) Entry {
+	examples := []Example{{Meaning: "Say how to make this shell complete.", Line: program + " completion bash"}}
+	for _, shell := range []string{"bash", "zsh"} {
+		examples = append(examples, Example{Unrun: true, Meaning: "Complete in " + shell + ", if this is in its init file.",
+			Line: fmt.Sprintf(`eval "$(%s completion -c %s)"`, program, shell)})
+	}
+	examples = append(examples, Example{Unrun: true, Meaning: "Complete in fish, if this is in its init file.",
+		Line: program + " completion -c fish | source"})
+	return Entry{[]Status{{0, "It was printed."}, {2, "There was an error."}}, examples}
 }
 
 // Page is about one command.

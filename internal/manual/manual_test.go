@@ -41,26 +41,6 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-func TestMan(t *testing.T) {
-	pages, err := Pages(app(t), Manual{"hit": hit})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := pages[1].Man(Edition{"v1", "2026-11-23"})
-	for _, want := range []string{
-		".TH TOOL-HIT 1 \"2026-11-23\" \"zktorture v1\" zktorture\n", ".SH NAME\ntool\\-hit \\- Hit a nail\n",
-		".TP\n.B \\-H, \\-\\-hard\nHit hard.\n", "How often. Default: 3. Also: \\-\\-count.\n",
-		"tool hit .one 'a\\eb'\n", ".SH SEE ALSO\n.BR tool (1)\n",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
-	}
-	if got := roff(".hidden\n'too"); got != `\&.hidden`+"\n"+`\&'too` {
-		t.Errorf("lines that would be requests: %q", got)
-	}
-}
-
 // A manual is of all commands, and of no others.
 func TestManualIsWhole(t *testing.T) {
 	for name, m := range map[string]Manual{

@@ -23,20 +23,6 @@ func Text(program string) string {
 	return text(program, info, Release)
 }
 
-// Short returns the version alone, and the day of its commit, as 2026-11-23, "" if that is not known.
-func Short() (version, day string) {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return known(Release), ""
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.time" {
-			day, _, _ = strings.Cut(s.Value, "T")
-		}
-	}
-	return versionOf(info, Release), day
-}
-
 func text(program string, info *debug.BuildInfo, release string) string {
 	lines := []string{program + " " + versionOf(info, release)}
 	settings := map[string]string{}
@@ -72,7 +58,7 @@ func versionOf(info *debug.BuildInfo, release string) string {
 	return known("")
 }
 
-// ours tells whether a module is the project's, or is within it.
+// ours reports whether a module is the project's, or is within it.
 func ours(path string) bool { return path == module || strings.HasPrefix(path, module+"/") }
 
 // known is a version as the go command knows it, which is nothing of one built in its working tree without VCS.

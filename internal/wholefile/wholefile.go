@@ -1,4 +1,5 @@
-// Package wholefile reads and writes files as a whole: in bounded memory and interruptibly, and atomically.
+// Package wholefile reads and writes files as a whole: in bounded memory and interruptibly, and atomically. It also names
+// the types of some (format.go).
 package wholefile
 
 import (

@@ -17,20 +17,22 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
 // Stepper is where a client's requests, replies and events pass one by one.
 type Stepper interface {
-	Shut()                                                  // nothing passes any more but one by one
-	Open()                                                  // everything passes
-	Forget()                                                // no watch is set again
-	Request(ctx context.Context) error                      // waits for the client's next request
-	PassRequest(ctx context.Context) error                  // and waits until the server has answered
-	PassReply(ctx context.Context) (code int32, err error)  // the reply's error, 0 for none
-	PassEvent(ctx context.Context) (path string, err error) // of a watch
+	Shut()                                                     // nothing passes any more but one by one
+	Open()                                                     // everything passes
+	Forget()                                                   // no watch is set again
+	Request(ctx context.Context) error                         // waits for the client's next request
+	PassRequest(ctx context.Context) error                     // and waits until the server has answered
+	PassReply(ctx context.Context) (code wire.Code, err error) // the reply's error, 0 for none
+	PassEvent(ctx context.Context) (path string, err error)    // of a watch
 	Cut()
 	Connect(ctx context.Context, server int) error // to that server, of which 0 leads
 	// ConnectInVain is Connect whose answer is lost; end ends the session that has begun, by way of a server.
@@ -42,7 +44,7 @@ type Stepper interface {
 	Kill() // the client is cut off for good, and its session stays
 }
 
-// Ending ends a session by way of a server, and tells whether it was alive until then.
+// Ending ends a session by way of a server, and reports whether it was alive until then.
 type Ending = func(ctx context.Context, by int) (alive bool, err error)
 
 // Confirmation is what came of a counterexample on real servers.
@@ -73,7 +75,7 @@ type Config struct {
 	Watches func(context.Context) ([]Watched, error)
 	// Followers can be held back; nil if they cannot.
 	Followers Followers
-	Patience  time.Duration // for each step; default 3 s
+	Patience  time.Duration // for each step at least, more if the servers are slow; default 3 s
 }
 
 // Followers are the servers that do not lead, with the numbers that they have in [Opening].
@@ -106,7 +108,7 @@ func Run(
 	if why := unconfirmable(replayed, cfg); why != "" {
 		return &Confirmation{Untried: why}, nil
 	}
-	if w.Door() != sim.InProcess {
+	if w.Terms().Door.Wired() {
 		return &Confirmation{Untried: "its code takes go-zookeeper's own connection, whose requests cannot be held back " +
 			"one by one: torture the recipe itself on real servers"}, nil
 	}
@@ -116,11 +118,14 @@ func Run(
 	return tried(func() (*Confirmation, error) { return once(ctx, w, c, replayed, cfg) })
 }
 
+// awayMax is how long real servers may be away: they may have to elect a leader, on a busy machine.
+const awayMax = 2 * time.Minute
+
 // once tries once.
 func once(
 	ctx context.Context, w *workload.Workload, c *sim.Counterexample, replayed *sim.Replayed, cfg Config,
 ) (confirmed *Confirmation, err error) {
-	plan, err := c.Plan(sim.Root0) // which an episode uses up
+	plan, err := c.Plan(world.Root0) // which an episode uses up
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +133,7 @@ func once(
 		s, _, err := cfg.Open(ctx, Opening{})
 		return s, err
 	}
-	round := live.Config{Open: admin, Root: sim.Root0, Patience: cfg.Patience}
+	round := live.Config{Open: admin, Root: world.Root0, Patience: cfg.Patience, Away: awayMax}
 	err = live.PlayRound(ctx, w, plan, round, func(ctx context.Context, l *live.Round) (err error) {
 		r := newReplayer(ctx, l, w, cfg, replayed)
 		defer r.end(ctx)
@@ -164,24 +169,20 @@ func tried(try func() (*Confirmation, error)) (*Confirmation, error) {
 func unconfirmable(r *sim.Replayed, cfg Config) string {
 	for _, s := range r.Trace {
 		switch {
-		case s.Kind == sim.KindFault && s.Fault == sim.Quorum:
-			return fmt.Sprintf("step %d: the servers lose their majority, and when a real leader gives up is not the "+
-				"trace's to say; --faults kill,partition has such days", s.N)
-		case s.Kind == sim.KindFault && s.Fault == sim.Deposed:
-			return fmt.Sprintf("step %d: the leader is deposed, and when a real one notices is not the trace's to say; "+
-				"--faults leader,partition,stop has such days", s.N)
+		case s.Kind == world.KindFault && s.Fault.Unconfirmable() != "":
+			return fmt.Sprintf("step %d: %s", s.N, s.Fault.Unconfirmable())
 		case cfg.Followers == nil && falls(s):
 			return fmt.Sprintf("step %d: these servers cannot be made to lag", s.N)
 		}
 	}
-	if r.Record.Struck.Has(sim.Wrap) {
+	if r.Record.Struck.Has(world.Wrap) {
 		return wrapping(r.Record.Changes)
 	}
 	return ""
 }
 
 // wrapping says where a run needs a counter that has come to its end.
-func wrapping(changes []sim.Change) string {
+func wrapping(changes []world.Change) string {
 	needs := "the counter of sequential znodes begins near its end, which takes 2147483647 creates on real servers"
 	for _, c := range changes {
 		if c.Sequential && strings.HasSuffix(c.Path, "-2147483648") {
@@ -230,8 +231,8 @@ func (c *Confirmation) sort(property string, waits bool, found []sim.Violation) 
 	}
 }
 
-// sameProperty tells whether what is broken on real servers is what was in the simulation. Why somebody waits for ever
-// is not always to be seen there.
+// sameProperty reports whether what is broken on real servers is what was in the simulation. Why
+// somebody waits for ever is not always to be seen there.
 func sameProperty(simulated, real string, waits bool) bool {
 	blocked := []string{"progress", "lost-wakeup", "self-block", "deadlock"}
 	same := slices.Contains(blocked, simulated) || waits && simulated == "orphan"
@@ -239,4 +240,4 @@ func sameProperty(simulated, real string, waits bool) bool {
 }
 
 // describe says which line of a trace it is, for people.
-func describe(s sim.Step) string { return strings.TrimSpace(s.Event + " " + s.Path) }
+func describe(s world.Step) string { return strings.TrimSpace(s.Event + " " + s.Path) }

@@ -12,7 +12,10 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
+	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // heard reads what a watch has been told so far, and whether its channel is closed.
@@ -41,7 +44,7 @@ func wants(t *testing.T, watch <-chan zk.Event, want ...string) {
 // Watches hear of the connection what they hear of it in package fakezk.
 func TestClientSemantics(t *testing.T) {
 	states := []zk.State{zk.StateConnecting, zk.StateDisconnected, zk.StateHasSession, zk.StateExpired}
-	watch := func(f fakezk.ClientSemantics) (w *clientWatches, fired chan zk.Event, told <-chan zk.Event) {
+	watch := func(f goclient.ClientSemantics) (w *clientWatches, fired chan zk.Event, told <-chan zk.Event) {
 		w, fired = &clientWatches{semantics: f}, make(chan zk.Event, 1)
 		told = w.wrap(fired)
 		for _, s := range states {
@@ -49,9 +52,9 @@ func TestClientSemantics(t *testing.T) {
 		}
 		return w, fired, told
 	}
-	_, _, told := watch(fakezk.SemanticsGo)
+	_, _, told := watch(goclient.SemanticsGo)
 	wants(t, told)
-	_, fired, told := watch(fakezk.SemanticsJava)
+	_, fired, told := watch(goclient.SemanticsJava)
 	wants(t, told, "EventSession StateDisconnected", "EventSession StateHasSession", "EventSession StateExpired")
 	fired <- zk.Event{Type: zk.EventNodeDeleted, State: zk.StateSyncConnected}
 	if e := <-told; e.Type != zk.EventNodeDeleted {
@@ -60,9 +63,9 @@ func TestClientSemantics(t *testing.T) {
 	if _, open := <-told; open {
 		t.Error("the watch is still armed after its event")
 	}
-	w, _, told := watch(fakezk.SemanticsKazoo)
+	w, _, told := watch(goclient.SemanticsKazoo)
 	wants(t, told, "EventSession StateDisconnected", "closed")
-	if !w.forgets() || (&clientWatches{semantics: fakezk.SemanticsJava}).forgets() {
+	if !w.forgets() || (&clientWatches{semantics: goclient.SemanticsJava}).forgets() {
 		t.Error("kazoo's client alone sets no watch again")
 	}
 }
@@ -106,10 +109,10 @@ func TestSameProperty(t *testing.T) {
 
 // A trace in which numbers wrap, or leaders change, is not tried, and says where.
 func TestUnconductible(t *testing.T) {
-	makes := func(step int, path string) sim.Change {
-		return sim.Change{Change: fakezk.Change{Op: fakezk.OpCreate, Path: path, Sequential: true}, Step: step}
+	makes := func(step int, path string) world.Change {
+		return world.Change{Change: fakezk.Change{Op: wire.OpCreate, Path: path, Sequential: true}, Step: step}
 	}
-	wraps := &sim.Replayed{Record: &sim.Record{Struck: sim.Wrap, Changes: []sim.Change{
+	wraps := &sim.Replayed{Record: &world.Record{Struck: world.Wrap, Changes: []world.Change{
 		makes(3, "/t/lock/x-2147483647"), makes(5, "/t/lock/x--2147483648"),
 	}}}
 	want := "step 5: the counter of sequential znodes goes on to -2147483648, " +
@@ -123,12 +126,12 @@ func TestUnconductible(t *testing.T) {
 	if got := unconfirmable(wraps, Config{}); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := unconfirmable(&sim.Replayed{Record: &sim.Record{Struck: sim.Crash}}, Config{}); got != "" {
+	if got := unconfirmable(&sim.Replayed{Record: &world.Record{Struck: world.Crash}}, Config{}); got != "" {
 		t.Error(got)
 	}
-	for fault, want := range map[sim.Faults]string{sim.Quorum: "lose their majority", sim.Deposed: "is deposed"} {
-		elects := &sim.Replayed{Record: &sim.Record{Struck: fault}, Trace: []sim.Step{
-			{N: 1, Detail: sim.Detail{Kind: sim.KindExchange}}, {N: 2, Detail: sim.Detail{Kind: sim.KindFault, Fault: fault}},
+	for fault, want := range map[world.Faults]string{world.Quorum: "lose their majority", world.Deposed: "is deposed"} {
+		elects := &sim.Replayed{Record: &world.Record{Struck: fault}, Trace: []world.Step{
+			{N: 1, Detail: world.Detail{Kind: world.KindExchange}}, {N: 2, Detail: world.Detail{Kind: world.KindFault, Fault: fault}},
 		}}
 		if got := unconfirmable(elects, Config{}); !strings.HasPrefix(got, "step 2: ") || !strings.Contains(got, want) {
 			t.Errorf("%v: %q", fault, got)
@@ -138,11 +141,11 @@ func TestUnconductible(t *testing.T) {
 
 // Only lines in which nothing but time passes may take as long as in the trace.
 func TestLeap(t *testing.T) {
-	r := &replayer{trace: []sim.Step{
-		{Event: "time", At: time.Second, Detail: sim.Detail{Kind: sim.KindTime}},
-		{Event: "get", At: 3 * time.Second, Detail: sim.Detail{Kind: sim.KindExchange}},
-		{Event: "time", At: 7 * time.Second, Detail: sim.Detail{Kind: sim.KindTime}},
-		{Event: "! time", At: 15 * time.Second, Detail: sim.Detail{Kind: sim.KindFault, Fault: sim.Time}},
+	r := &replayer{trace: []world.Step{
+		{Event: "time", At: time.Second, Detail: world.Detail{Kind: world.KindTime}},
+		{Event: "get", At: 3 * time.Second, Detail: world.Detail{Kind: world.KindExchange}},
+		{Event: "time", At: 7 * time.Second, Detail: world.Detail{Kind: world.KindTime}},
+		{Event: "! time", At: 15 * time.Second, Detail: world.Detail{Kind: world.KindFault, Fault: world.Time}},
 	}}
 	for i, want := range []time.Duration{0, 0, 4 * time.Second, 8 * time.Second} {
 		if got := r.leap(i); got != want {
@@ -203,7 +206,7 @@ func TestSessionsOfNobody(t *testing.T) {
 	r := &replayer{vain: map[int64]Ending{}, owners: map[int64]*incarnation{}, deaths: map[int][]int64{5: {first}}}
 	p := &incarnation{replayer: r, stepper: stepper}
 	for _, session := range []int64{first, second} {
-		lost := sim.Step{N: 4, Detail: sim.Detail{Kind: sim.KindFault, Fault: sim.Loss, Vain: session}}
+		lost := world.Step{N: 4, Detail: world.Detail{Kind: world.KindFault, Fault: world.Loss, Vain: session}}
 		if err := r.lose(t.Context(), p, lost); err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +230,7 @@ func TestMissed(t *testing.T) {
 	for _, over := range []bool{false, true} {
 		r := &replayer{}
 		p := &incarnation{replayer: r, stepper: deaf{}, over: over}
-		if err := p.event(t.Context(), sim.Step{}); err == nil || r.missed != over {
+		if err := p.event(t.Context(), world.Step{}); err == nil || r.missed != over {
 			t.Errorf("over %v: missed %v, %v", over, r.missed, err)
 		}
 	}

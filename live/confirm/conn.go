@@ -12,9 +12,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // replayedConn asks the replayer before each request. Otherwise users of one session would send theirs in any order.
@@ -40,7 +40,7 @@ func (c *replayedConn) Unwrap() recipes.Conn { return c.incarnation.session.Conn
 
 // NewGUID returns the identity that the user has got in the simulation, so that names sort as they did there.
 func (c *replayedConn) NewGUID() string {
-	return fakezk.GUID(sim.GUIDSeed(c.incarnation.client, c.incarnation.number), c.user, c.guids.Add(1))
+	return goclient.GUID(world.GUIDSeed(c.incarnation.client, c.incarnation.number), c.user, c.guids.Add(1))
 }
 
 // SessionEvents implements [recipes.EventSource].
@@ -65,10 +65,10 @@ const outsideZK = "what clients share"
 
 func (w *pendingRequest) String() string { return fmt.Sprintf("%s %s", w.op, w.path) }
 
-// fits tells whether a pending request is what a line of the trace is about.
-func (w *pendingRequest) fits(s sim.Step) bool {
+// fits reports whether a pending request is what a line of the trace is about.
+func (w *pendingRequest) fits(s world.Step) bool {
 	op := s.Request
-	if s.Kind == sim.KindShared {
+	if s.Kind == world.KindShared {
 		op = outsideZK
 	}
 	return w.client == s.Client && (s.User < 0 || w.user == s.User) && w.op == op &&
@@ -77,7 +77,7 @@ func (w *pendingRequest) fits(s sim.Step) bool {
 
 // ask waits until the request may be sent; the error is that with which it fails. Who has the reply calls done.
 func (c *replayedConn) ask(op, path string) (done func(), err error) {
-	if op != outsideZK && fakezk.Unsendable(op, path) {
+	if op != outsideZK && goclient.Unsendable(op, path) {
 		return func() {}, nil
 	}
 	r := c.incarnation.replayer
@@ -130,7 +130,7 @@ func (r *replayer) atOnce(w *pendingRequest) (answered bool, err error) {
 }
 
 // grant lets what a step is about be done.
-func (r *replayer) grant(ctx context.Context, s sim.Step) (w *pendingRequest, err error) {
+func (r *replayer) grant(ctx context.Context, s world.Step) (w *pendingRequest, err error) {
 	granted := r.await(ctx, func() bool {
 		i := slices.IndexFunc(r.requests, func(w *pendingRequest) bool { return w.fits(s) })
 		if i >= 0 {
@@ -221,7 +221,7 @@ func (r *replayer) release() {
 // sequence is the number at the end of a sequential znode's name.
 var sequence = regexp.MustCompile(`-?[0-9]{10}$`)
 
-// samePath tells whether a path of the simulation and one of real servers are the same but for what is
+// samePath reports whether a path of the simulation and one of real servers are the same but for what is
 // random in them: as deep, and with the same number at the end.
 func samePath(simulated, real string) bool {
 	below := func(path string) int { return strings.Count(path, "/") }
@@ -235,7 +235,7 @@ func (c *replayedConn) send(op, path string, send func() error) error {
 		return err
 	}
 	err = send()
-	wait := c.lies(sim.Lying{Op: op, Path: path})
+	wait := c.lies(world.Lying{Op: op, Path: path})
 	done()
 	wait()
 	return err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // incarnation is one incarnation of a client's process: from its start to its crash, or to the end of the round.
@@ -45,7 +45,7 @@ type replayedUser struct {
 
 func (u *replayedUser) Conn() recipes.Conn { return u.via }
 
-// SawExpiryBefore tells whether the client knew all expiries it knows now when the user went on last.
+// SawExpiryBefore reports whether the client knew all expiries it knows now when the user went on last.
 func (u *replayedUser) SawExpiryBefore() bool {
 	p := u.via.incarnation
 	p.replayer.mu.Lock()
@@ -53,18 +53,18 @@ func (u *replayedUser) SawExpiryBefore() bool {
 	return u.via.expiriesSeen > 0 && u.via.expiriesSeen == p.expiriesSeen
 }
 
-func (u *replayedUser) Begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
+func (u *replayedUser) Begin(name, arg string, cancelable bool) (context.Context, *world.Op) {
 	ctx, op := u.User.Begin(name, arg, cancelable)
-	u.mark(sim.KindCall)
+	u.mark(world.KindCall)
 	return ctx, op
 }
 
-func (u *replayedUser) End(op *sim.Op, outcome sim.Outcome, result string, err error) {
+func (u *replayedUser) End(op *world.Op, outcome world.Outcome, result string, err error) {
 	u.User.End(op, outcome, result, err)
-	u.mark(sim.KindReturn)
+	u.mark(world.KindReturn)
 }
 
-func (u *replayedUser) mark(kind sim.Kind) {
+func (u *replayedUser) mark(kind world.Kind) {
 	u.via.incarnation.replayer.mark(opMark{u.Client(), u.Index(), kind})
 }
 
@@ -113,7 +113,7 @@ func (r *replayer) begin(ctx context.Context) error {
 
 // open opens a session for the incarnation of a client that begins after a line of the trace.
 func (r *replayer) open(ctx context.Context, client, line int) error {
-	p := &incarnation{replayer: r, client: client, watches: clientWatches{semantics: r.workload.ClientSemantics()}}
+	p := &incarnation{replayer: r, client: client, watches: clientWatches{semantics: r.workload.Terms().Client}}
 	if line >= 0 {
 		p.begun, p.number = r.trace[line].N, r.incarnations[client].number+1
 	}
@@ -154,8 +154,8 @@ func (r *replayer) opening(p *incarnation, line int) (how Opening, refused bool)
 	how.OnEvent = p.onEvent
 	for _, s := range r.trace[line+1:] {
 		switch {
-		case s.Client != p.client || s.Kind == sim.KindCall:
-		case s.N == p.begun && s.Fault == sim.Loss:
+		case s.Client != p.client || s.Kind == world.KindCall:
+		case s.N == p.begun && s.Fault == world.Loss:
 			how.Unconnected, refused = true, s.Unsent
 		case s.Session != 0:
 			how.Server = serverOf(s.Session)
@@ -200,7 +200,7 @@ func (p *incarnation) leave(u *replayedUser) {
 	r.stir()
 }
 
-// asks tells whether a pending request is for a request of the client.
+// asks reports whether a pending request is for a request of the client.
 func (p *incarnation) asks(w *pendingRequest) bool { return w.client == p.client && w.op != outsideZK }
 
 // onEvent is called with each event of the client.
@@ -227,7 +227,7 @@ func (p *incarnation) onEvent(e zk.Event) {
 
 // event lets an event of a watch through, and waits until the client has it: it would be lost if the connection broke
 // next.
-func (p *incarnation) event(ctx context.Context, s sim.Step) error {
+func (p *incarnation) event(ctx context.Context, s world.Step) error {
 	r := p.replayer
 	r.mu.Lock()
 	before := p.events
@@ -246,12 +246,12 @@ func (p *incarnation) event(ctx context.Context, s sim.Step) error {
 }
 
 // connect lets the client connect, and waits until it knows what has come of it.
-func (p *incarnation) connect(ctx context.Context, s sim.Step) error {
+func (p *incarnation) connect(ctx context.Context, s world.Step) error {
 	r := p.replayer
 	r.mu.Lock()
 	granted, told := p.granted, p.expiriesSeen
 	r.mu.Unlock()
-	if s.Dialled == sim.DialledRefused {
+	if s.Dialled == world.DialledRefused {
 		return nil // the client has to try another server
 	}
 	if err := p.dial(ctx, s); err != nil {
@@ -269,21 +269,21 @@ func (p *incarnation) connect(ctx context.Context, s sim.Step) error {
 }
 
 // dial lets the client connect to the server of a step.
-func (p *incarnation) dial(ctx context.Context, s sim.Step) error {
+func (p *incarnation) dial(ctx context.Context, s world.Step) error {
 	r := p.replayer
 	p.server = max(0, s.Server)
 	if err := r.meet(ctx, p.server, s.N); err != nil {
 		return err
 	}
 	connect := func() error { return p.stepper.Connect(ctx, p.server) }
-	if s.Dialled == sim.DialledNew {
+	if s.Dialled == world.DialledNew {
 		return r.through(ctx, p.server, connect)
 	}
 	return connect()
 }
 
 // dialInVain lets the client connect, and the answer get lost by which a server tells of a session that it has begun.
-func (p *incarnation) dialInVain(ctx context.Context, s sim.Step) error {
+func (p *incarnation) dialInVain(ctx context.Context, s world.Step) error {
 	r := p.replayer
 	server := serverOf(s.Vain)
 	if err := r.meet(ctx, server, s.N); err != nil {

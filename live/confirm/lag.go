@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // In the simulation a lagging server is some transactions behind, and any other has the leader's last transaction after
@@ -20,8 +20,8 @@ type follower struct {
 	lags   bool  // it hears nothing of what the leader commits, unless a client of its own asks for that
 }
 
-// falls tells whether a line of a trace says that a server falls behind.
-func falls(s sim.Step) bool { return s.Kind == sim.KindFault && s.Late.Server > 0 }
+// falls reports whether a line of a trace says that a server falls behind.
+func falls(s world.Step) bool { return s.Kind == world.KindFault && s.Late.Server > 0 }
 
 // holdAll holds, before anything has happened, the followers that have clients in the trace.
 func (r *replayer) holdAll(ctx context.Context) error {
@@ -96,7 +96,7 @@ func (r *replayer) meet(ctx context.Context, server, step int) error {
 	if f == nil || r.recovered || r.seen(server) {
 		return nil
 	}
-	f.lags = slices.ContainsFunc(r.trace, func(s sim.Step) bool {
+	f.lags = slices.ContainsFunc(r.trace, func(s world.Step) bool {
 		return s.N == step && falls(s) && s.Late.Server == server
 	})
 	if f.lags {
@@ -105,7 +105,7 @@ func (r *replayer) meet(ctx context.Context, server, step int) error {
 	return r.catchUp(ctx, f)
 }
 
-// seen tells whether a client is connected to a server.
+// seen reports whether a client is connected to a server.
 func (r *replayer) seen(server int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,7 +115,7 @@ func (r *replayer) seen(server int) bool {
 }
 
 // fall makes a server lag. A server without clients so far may be behind already.
-func (r *replayer) fall(ctx context.Context, s sim.Step) error {
+func (r *replayer) fall(ctx context.Context, s world.Step) error {
 	f := r.follower(s.Late.Server)
 	if f == nil {
 		return nil // no client sees it
@@ -129,7 +129,7 @@ func (r *replayer) fall(ctx context.Context, s sim.Step) error {
 }
 
 // apply lets a server that lags apply one transaction more.
-func (r *replayer) apply(ctx context.Context, s sim.Step) error {
+func (r *replayer) apply(ctx context.Context, s world.Step) error {
 	if f := r.follower(s.Late.Server); f != nil {
 		return r.hold(ctx, f, f.zxid+1)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // pretended are followers that note at which transaction they are held.
@@ -25,7 +26,7 @@ func (p *pretended) Hold(_ context.Context, server int, zxid int64) error {
 func (p *pretended) Free(server int) { p.freed[server]++ }
 
 // lagStage is a replayer with simulated followers, after a number of transactions.
-func lagStage(t *testing.T, last int64, trace ...sim.Step) (*replayer, *pretended) {
+func lagStage(t *testing.T, last int64, trace ...world.Step) (*replayer, *pretended) {
 	t.Helper()
 	p := &pretended{last: last}
 	r := &replayer{trace: trace, cfg: Config{Followers: p}}
@@ -59,13 +60,15 @@ func (p *pretended) wantHeld(t *testing.T, r *replayer, more, first, second int6
 	}
 }
 
-func falling(step, server, transactions int) sim.Step {
-	late := sim.Late{Server: server, Transactions: transactions}
-	return sim.Step{N: step, Client: -1, Event: "! lag",
-		Detail: sim.Detail{Kind: sim.KindFault, Fault: sim.Lag, Server: -1, Late: late}}
+func falling(step, server, transactions int) world.Step {
+	late := world.Late{Server: server, Transactions: transactions}
+	return world.Step{N: step, Client: -1, Event: "! lag",
+		Detail: world.Detail{Kind: world.KindFault, Fault: world.Lag, Server: -1, Late: late}}
 }
 
-func at(step, server int) sim.Step { return sim.Step{N: step, Detail: sim.Detail{Server: server}} }
+func at(step, server int) world.Step {
+	return world.Step{N: step, Detail: world.Detail{Server: server}}
+}
 
 // Followers are where they are in the trace: behind if that says so, and else at the last transaction while they have
 // clients.
@@ -75,15 +78,15 @@ func TestFollowersOfATrace(t *testing.T) {
 	p.wantHeld(t, r, 2, 10, 10) // nobody sees them
 	r.visit(t, 1, 2)
 	p.wantHeld(t, r, 2, 14, 10)
-	for _, s := range []sim.Step{behind, falling(5, 2, 13)} { // it cannot go back
+	for _, s := range []world.Step{behind, falling(5, 2, 13)} { // it cannot go back
 		if err := r.world(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r.visit(t, 2, 5)
 	p.wantHeld(t, r, 1, 15, 11)
-	if err := r.world(t.Context(), sim.Step{N: 6, Client: -1, Event: "lag",
-		Detail: sim.Detail{Fault: sim.Lag, Late: sim.Late{Server: 2, Transactions: 3}}}); err != nil {
+	if err := r.world(t.Context(), world.Step{N: 6, Client: -1, Event: "lag",
+		Detail: world.Detail{Fault: world.Lag, Late: world.Late{Server: 2, Transactions: 3}}}); err != nil {
 		t.Fatal(err)
 	}
 	p.wantHeld(t, r, 1, 16, 12)
@@ -104,14 +107,14 @@ func TestFollowersOfATrace(t *testing.T) {
 // A session is ended by way of a server that its client is not connected to, and that does not lag.
 func TestEnder(t *testing.T) {
 	for _, tc := range []struct {
-		trace        []sim.Step
+		trace        []world.Step
 		client, want int
 	}{
 		{nil, 0, 1},
-		{[]sim.Step{at(1, 1)}, 0, 2},
-		{[]sim.Step{at(1, 1)}, 1, 0},
-		{[]sim.Step{at(1, 1), falling(1, 1, 0), at(1, 2)}, 0, 2},
-		{[]sim.Step{at(1, 1), at(1, 2), falling(1, 2, 1)}, 0, 1},
+		{[]world.Step{at(1, 1)}, 0, 2},
+		{[]world.Step{at(1, 1)}, 1, 0},
+		{[]world.Step{at(1, 1), falling(1, 1, 0), at(1, 2)}, 0, 2},
+		{[]world.Step{at(1, 1), at(1, 2), falling(1, 2, 1)}, 0, 1},
 	} {
 		r, _ := lagStage(t, 10, tc.trace...)
 		for _, s := range tc.trace {
@@ -151,7 +154,7 @@ func (*ended) Expire(context.Context, ...int) error { return nil }
 
 // Without followers that can be held a trace with lag is not tried.
 func TestLagIsNotTried(t *testing.T) {
-	r := &sim.Replayed{Record: &sim.Record{}, Trace: []sim.Step{falling(4, 1, 0)}}
+	r := &sim.Replayed{Record: &world.Record{}, Trace: []world.Step{falling(4, 1, 0)}}
 	if got, want := unconfirmable(r, Config{}), "step 4: these servers cannot be made to lag"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

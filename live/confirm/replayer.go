@@ -10,9 +10,11 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -22,7 +24,7 @@ type replayer struct {
 	round    *live.Round
 	workload *workload.Workload
 	cfg      Config
-	trace    []sim.Step
+	trace    []world.Step
 	deaths   map[int][]int64 // by step: the sessions that end in it
 	faulty   bool            // faults strike
 	tortured int             // the last step with faults; every client is scheduled after it
@@ -55,7 +57,7 @@ func newReplayer(ctx context.Context, l *live.Round, w *workload.Workload, cfg C
 		owners: map[int64]*incarnation{}, vain: map[int64]Ending{}, changed: make(chan struct{}), marks: map[opMark]int{}, due: map[opMark]int{},
 	}
 	for _, c := range replayed.Record.Changes {
-		if c.Op == fakezk.OpCloseSession {
+		if c.Op == wire.OpCloseSession {
 			r.deaths[c.Step] = append(r.deaths[c.Step], c.Session)
 		}
 	}
@@ -68,7 +70,7 @@ const livenessMax = 3
 
 // leap is how much time passes in a line in which nothing else does.
 func (r *replayer) leap(i int) time.Duration {
-	if s := r.trace[i]; i > 0 && (s.Kind == sim.KindTime || s.Fault == sim.Time) {
+	if s := r.trace[i]; i > 0 && (s.Kind == world.KindTime || s.Fault == world.Time) {
 		return s.At - r.trace[i-1].At
 	}
 	return 0
@@ -78,7 +80,7 @@ func (r *replayer) leap(i int) time.Duration {
 const stillness = 2 * time.Minute
 
 // quiet cancels operations that may wait for ever, if the trace does before its next line.
-func (r *replayer) quiet(ctx context.Context, next sim.Step) error {
+func (r *replayer) quiet(ctx context.Context, next world.Step) error {
 	if next.At-r.stirred < stillness {
 		return nil
 	}
@@ -105,7 +107,8 @@ func (r *replayer) follow(ctx context.Context) (number int, difference string) {
 		if s.N > r.tortured && (leap > r.cfg.Patience || time.Now().After(enough)) {
 			break
 		}
-		turn, cancel := context.WithTimeout(ctx, r.cfg.Patience+leap)
+		turn, cancel := context.WithCancel(ctx)
+		go endLate(turn, cancel, r.cfg.Patience+leap, r.round.Admin())
 		err := r.line(turn, i)
 		cancel()
 		if err != nil {
@@ -113,6 +116,26 @@ func (r *replayer) follow(ctx context.Context) (number int, difference string) {
 		}
 	}
 	return 0, ""
+}
+
+// timesSlowest is how many times as long as the slowest request of the run's own a step may take.
+const timesSlowest = 50
+
+// endLate ends a step that has had its time: the least, or more if the run's own requests are answered slowly meanwhile,
+// but no longer than the servers may be away.
+func endLate(turn context.Context, end func(), least time.Duration, own recipes.Conn) {
+	began, every, slowest := time.Now(), least/10, time.Duration(0)
+	for time.Since(began) < max(least, min(timesSlowest*slowest, awayMax)) {
+		due := time.Now().Add(every)
+		select {
+		case <-turn.Done():
+			return
+		case <-time.After(every):
+			own.Exists("/") // also an error says how slow they are
+			slowest = max(slowest, time.Since(due))
+		}
+	}
+	end()
 }
 
 // pass lets time pass for users who wait for that.
@@ -162,29 +185,29 @@ func (r *replayer) turn(ctx context.Context, i int) error {
 		r.owners[s.Session] = p
 	}
 	switch s.Kind {
-	case sim.KindExchange, sim.KindRequest:
+	case world.KindExchange, world.KindRequest:
 		return r.request(ctx, p, s)
-	case sim.KindReply:
+	case world.KindReply:
 		return r.reply(ctx, p, s)
-	case sim.KindCall, sim.KindReturn:
+	case world.KindCall, world.KindReturn:
 		r.stirred = s.At
 		return r.awaitMark(ctx, opMark{s.Client, s.User, s.Kind})
-	case sim.KindWatch:
+	case world.KindWatch:
 		return p.event(ctx, s)
-	case sim.KindConnect:
+	case world.KindConnect:
 		return p.connect(ctx, s)
-	case sim.KindClosed:
+	case world.KindClosed:
 		return p.disconnect(ctx, p.stepper.Closed)
-	case sim.KindShared:
+	case world.KindShared:
 		_, err := r.grant(ctx, s)
 		return err
-	case sim.KindFault:
+	case world.KindFault:
 		return r.fault(ctx, p, i)
-	case sim.KindHealed:
+	case world.KindHealed:
 		switch s.Fault {
-		case sim.Crash:
+		case world.Crash:
 			return r.restart(ctx, p, i)
-		case sim.Stall:
+		case world.Stall:
 			return r.handOver(ctx, s)
 		}
 	}
@@ -192,13 +215,13 @@ func (r *replayer) turn(ctx context.Context, i int) error {
 }
 
 // world makes a step happen that is no client's.
-func (r *replayer) world(ctx context.Context, s sim.Step) error {
+func (r *replayer) world(ctx context.Context, s world.Step) error {
 	switch {
 	case falls(s):
 		return r.fall(ctx, s)
-	case s.Fault == sim.Lag:
+	case s.Fault == world.Lag:
 		return r.apply(ctx, s)
-	case s.Fault == sim.Reap:
+	case s.Fault == world.Reap:
 		r.round.Reap()
 	}
 	return nil
@@ -268,7 +291,7 @@ func (r *replayer) stir() {
 // opMark is the begin or the end of an operation of a user.
 type opMark struct {
 	client, user int
-	kind         sim.Kind
+	kind         world.Kind
 }
 
 // mark notes that a user has begun or ended an operation.
@@ -289,7 +312,7 @@ func (r *replayer) awaitMark(ctx context.Context, m opMark) error {
 }
 
 // send grants the request of a step. The request by which a client library re-arms its watches needs no grant.
-func (r *replayer) send(ctx context.Context, p *incarnation, s sim.Step) (err error) {
+func (r *replayer) send(ctx context.Context, p *incarnation, s world.Step) (err error) {
 	var w *pendingRequest
 	if s.Sent >= 0 {
 		w, err = r.grant(ctx, s)
@@ -299,14 +322,14 @@ func (r *replayer) send(ctx context.Context, p *incarnation, s sim.Step) (err er
 }
 
 // request lets the request of a step through, if it is that, and the reply if it comes in the same step.
-func (r *replayer) request(ctx context.Context, p *incarnation, s sim.Step) error {
+func (r *replayer) request(ctx context.Context, p *incarnation, s world.Step) error {
 	if err := r.send(ctx, p, s); err != nil {
 		return err
 	}
 	if p.over {
 		return p.stepper.Request(ctx) // it is lost: the server has closed the connection
 	}
-	if err := r.passRequest(ctx, p); err != nil || s.Kind == sim.KindRequest {
+	if err := r.passRequest(ctx, p); err != nil || s.Kind == world.KindRequest {
 		return err
 	}
 	return r.reply(ctx, p, s)
@@ -314,7 +337,7 @@ func (r *replayer) request(ctx context.Context, p *incarnation, s sim.Step) erro
 
 // reply lets the reply of a step through, which has to be an error if and only if it was one there, and waits until its
 // request's caller has it: it would be lost if the connection broke next.
-func (r *replayer) reply(ctx context.Context, p *incarnation, s sim.Step) error {
+func (r *replayer) reply(ctx context.Context, p *incarnation, s world.Step) error {
 	code, err := p.stepper.PassReply(ctx)
 	if err != nil {
 		return err
@@ -336,33 +359,33 @@ func (r *replayer) reply(ctx context.Context, p *incarnation, s sim.Step) error 
 // fault makes a client's fault strike.
 func (r *replayer) fault(ctx context.Context, p *incarnation, i int) error {
 	switch s := r.trace[i]; s.Fault {
-	case sim.Loss:
+	case world.Loss:
 		return r.lose(ctx, p, s)
-	case sim.Lag: // the client leaves its server
+	case world.Lag: // the client leaves its server
 		return p.disconnect(ctx, p.stepper.Cut)
-	case sim.Watch: // if it is not lost it is held back, and passes when its step comes
-		if s.Lost == sim.LostEvent {
+	case world.Watch: // if it is not lost it is held back, and passes when its step comes
+		if s.Lost == world.LostEvent {
 			return p.disconnect(ctx, p.stepper.Cut)
 		}
-	case sim.Expiry:
+	case world.Expiry:
 		if err := p.expire(ctx); err != nil || s.Server >= 0 {
 			return err
 		}
 		return p.disconnect(ctx, p.stepper.Cut)
-	case sim.Cancel:
+	case world.Cancel:
 		if !r.cancelsLate(i) {
 			r.round.Cancel(s.Client, s.User)
 		}
-	case sim.Stall:
+	case world.Stall:
 		return r.comesLate(ctx, s)
-	case sim.Crash:
+	case world.Crash:
 		return r.crash(ctx, p, i)
 	}
 	return nil
 }
 
 // lose breaks the connection with what is lost on it, or has requests fail that no server can be reached for.
-func (r *replayer) lose(ctx context.Context, p *incarnation, s sim.Step) error {
+func (r *replayer) lose(ctx context.Context, p *incarnation, s world.Step) error {
 	switch {
 	case s.N == p.begun:
 		return nil // it is how the client begins
@@ -378,14 +401,14 @@ func (r *replayer) lose(ctx context.Context, p *incarnation, s sim.Step) error {
 }
 
 // losing lets the request of a fault come as far as it comes.
-func (r *replayer) losing(ctx context.Context, p *incarnation, s sim.Step) error {
+func (r *replayer) losing(ctx context.Context, p *incarnation, s world.Step) error {
 	if s.Lost == "" {
 		return nil
 	}
 	if err := r.send(ctx, p, s); err != nil {
 		return err
 	}
-	if s.Lost == sim.LostRequest || p.over {
+	if s.Lost == world.LostRequest || p.over {
 		return p.stepper.Request(ctx)
 	}
 	return r.passRequest(ctx, p)

@@ -8,7 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // In the simulation what comes for a stalled goroutine lies in its channel while the rest of the process goes on. Here
@@ -17,13 +17,13 @@ import (
 // lying is a reply, or an event of a watch, that lies in its channel.
 type lying struct {
 	client, user int
-	what         sim.Lying
+	what         world.Lying
 	came         bool          // it has; guarded by the replayer
 	told         chan struct{} // closed when its goroutine may have it
 }
 
-// of tells whether it is what a line of the trace is about.
-func (l *lying) of(s sim.Step) bool {
+// of reports whether it is what a line of the trace is about.
+func (l *lying) of(s world.Step) bool {
 	return l.client == s.Client && l.user == s.User && l.what == s.Lies
 }
 
@@ -32,7 +32,7 @@ func (r *replayer) layBy(i int) {
 	number := r.trace[i].N
 	for k := i; k < len(r.trace) && r.trace[k].N == number; k++ {
 		s := r.trace[k]
-		if s.Kind == sim.KindFault && s.Lies.Comes() && r.handedOver(k) {
+		if s.Kind == world.KindFault && s.Lies.Comes() && r.handedOver(k) {
 			r.mu.Lock()
 			r.lying = append(r.lying, &lying{client: s.Client, user: s.User, what: s.Lies, told: make(chan struct{})})
 			r.mu.Unlock()
@@ -40,16 +40,16 @@ func (r *replayer) layBy(i int) {
 	}
 }
 
-// handedOver tells whether a later line hands over what begins to lie in its channel in a line.
+// handedOver reports whether a later line hands over what begins to lie in its channel in a line.
 func (r *replayer) handedOver(line int) bool {
 	s := r.trace[line]
-	return slices.ContainsFunc(r.trace[line+1:], func(later sim.Step) bool {
-		return later.Kind == sim.KindHealed && later.Client == s.Client && later.User == s.User && later.Lies == s.Lies
+	return slices.ContainsFunc(r.trace[line+1:], func(later world.Step) bool {
+		return later.Kind == world.KindHealed && later.Client == s.Client && later.User == s.User && later.Lies == s.Lies
 	})
 }
 
 // comesLate waits until what lies in its channel has come.
-func (r *replayer) comesLate(ctx context.Context, s sim.Step) error {
+func (r *replayer) comesLate(ctx context.Context, s world.Step) error {
 	i := slices.IndexFunc(r.lying, func(l *lying) bool { return l.of(s) })
 	if i >= 0 && !r.await(ctx, func() bool { return r.lying[i].came }) {
 		return errors.New("it has not come")
@@ -58,7 +58,7 @@ func (r *replayer) comesLate(ctx context.Context, s sim.Step) error {
 }
 
 // handOver lets a goroutine have what lies in its channel, and do what it does then before others do.
-func (r *replayer) handOver(ctx context.Context, s sim.Step) error {
+func (r *replayer) handOver(ctx context.Context, s world.Step) error {
 	defer r.moment(ctx)
 	if s.Lies.Context {
 		r.round.Cancel(s.Client, s.User)
@@ -75,14 +75,14 @@ func (r *replayer) handOver(ctx context.Context, s sim.Step) error {
 	return nil
 }
 
-// cancelsLate tells whether those who wait for the end of an operation's context do not know of it, by the line after
+// cancelsLate reports whether those who wait for the end of an operation's context do not know of it, by the line after
 // that in which it ends.
 func (r *replayer) cancelsLate(line int) bool {
 	return line+1 < len(r.trace) && r.trace[line+1].N == r.trace[line].N && r.trace[line+1].Lies.Context
 }
 
 // lies notes what has come for a user, and returns what waits until its goroutine may have it.
-func (c *replayedConn) lies(what sim.Lying) (wait func()) {
+func (c *replayedConn) lies(what world.Lying) (wait func()) {
 	r := c.incarnation.replayer
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,7 +112,7 @@ type lateConn struct {
 
 // late returns a connection for a user, if goroutines stall in the trace.
 func (c *replayedConn) late(conn recipes.Conn) recipes.Conn {
-	stalls := func(s sim.Step) bool { return s.Fault == sim.Stall }
+	stalls := func(s world.Step) bool { return s.Fault == world.Stall }
 	if !slices.ContainsFunc(c.incarnation.replayer.trace, stalls) {
 		return conn
 	}
@@ -146,7 +146,7 @@ func (c *lateConn) wrap(fired <-chan zk.Event) <-chan zk.Event {
 	go func() {
 		defer close(told)
 		for e := range fired {
-			c.via.lies(sim.Lying{Path: e.Path, Type: e.Type})()
+			c.via.lies(world.Lying{Path: e.Path, Type: e.Type})()
 			offer(told, e)
 		}
 	}()

@@ -6,28 +6,28 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 )
 
 // clientWatches makes the watches of a go-zookeeper client behave as those of the client library that a recipe was
-// written for, as package fakezk does in simulation: see [fakezk.ClientSemantics].
+// written for, as package fakezk does in simulation: see [goclient.ClientSemantics].
 type clientWatches struct {
-	semantics fakezk.ClientSemantics
+	semantics goclient.ClientSemantics
 
 	mu    sync.Mutex
 	armed []chan zk.Event // what recipes listen to, in the order in which they were set
 }
 
-// forgets tells whether watches are not set again when the client connects.
-func (f *clientWatches) forgets() bool { return f.semantics == fakezk.SemanticsKazoo }
+// forgets reports whether watches are not set again when the client connects.
+func (f *clientWatches) forgets() bool { return f.semantics == goclient.SemanticsKazoo }
 
 // watchEvents is how many events of a connection's state wait for a recipe.
 const watchEvents = 64
 
 // wrap returns what a recipe gets for a watch's channel.
 func (f *clientWatches) wrap(fired <-chan zk.Event) <-chan zk.Event {
-	if f.semantics == fakezk.SemanticsGo || fired == nil {
+	if f.semantics == goclient.SemanticsGo || fired == nil {
 		return fired
 	}
 	told := make(chan zk.Event, watchEvents)
@@ -62,11 +62,11 @@ func (f *clientWatches) tell(state zk.State) {
 	defer f.mu.Unlock()
 	e := zk.Event{Type: zk.EventSession, State: state}
 	switch {
-	case f.semantics == fakezk.SemanticsJava && (state == zk.StateDisconnected || state == zk.StateHasSession || state == zk.StateExpired):
+	case f.semantics == goclient.SemanticsJava && (state == zk.StateDisconnected || state == zk.StateHasSession || state == zk.StateExpired):
 		for _, told := range f.armed {
 			offer(told, e)
 		}
-	case f.semantics == fakezk.SemanticsKazoo && state == zk.StateDisconnected:
+	case f.semantics == goclient.SemanticsKazoo && state == zk.StateDisconnected:
 		for _, told := range f.armed {
 			offer(told, e)
 			close(told)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -18,11 +19,11 @@ type replayedWorld struct {
 // view is what the clients saw of the round, and what the servers show.
 func (r *replayer) view(ctx context.Context) *workload.View {
 	v := r.round.View(ctx)
-	world := replayedWorld{World: v.World, faulty: r.faulty}
+	replayed := replayedWorld{World: v.World, faulty: r.faulty}
 	if len(v.Waiting) == 0 {
-		world.stale = r.stale(ctx)
+		replayed.stale = r.stale(ctx)
 	}
-	v.World = world
+	v.World = replayed
 	return v
 }
 
@@ -38,10 +39,10 @@ func (w replayedWorld) SessionEnd(session int64) (end int64, ended bool) {
 }
 
 // LeftBehind returns what the servers say that clients watch for ever.
-func (w replayedWorld) LeftBehind([]*sim.Op, workload.Leftovers) (found []sim.Violation) {
+func (w replayedWorld) LeftBehind([]*world.Op, workload.Leftovers) (found []sim.Violation) {
 	for _, watch := range w.stale {
 		found = append(found, sim.Violation{Property: "watch-leak"}.Saying(
-			"a watch on %s, which does not exist, is left with session %v", sim.Path(watch.Path), sim.SessionID(watch.Session)))
+			"a watch on %s, which does not exist, is left with session %v", world.Path(watch.Path), world.SessionID(watch.Session)))
 	}
 	return found
 }

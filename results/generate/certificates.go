@@ -7,8 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zktorture/zktorture/internal/cputime"
+	"github.com/zktorture/zktorture/internal/digest"
+	"github.com/zktorture/zktorture/internal/resource"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/prove"
+	"github.com/zktorture/zktorture/sim/tally"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -19,13 +23,13 @@ const searchMax = 2 * time.Minute
 type searches struct {
 	kind, recipe string
 	clients, ops int
-	faults       []sim.Faults
+	faults       []world.Faults
 }
 
 // oneFault are no fault, and each single one.
-func oneFault() []sim.Faults {
-	all := []sim.Faults{sim.NoFaults}
-	for f := range sim.EveryFault.Each() {
+func oneFault() []world.Faults {
+	all := []world.Faults{world.NoFaults}
+	for f := range world.EveryFault.Each() {
 		all = append(all, f)
 	}
 	return all
@@ -33,7 +37,7 @@ func oneFault() []sim.Faults {
 
 // certified are the searches of results/certificates.md.
 func certified() (all []searches) {
-	few := []sim.Faults{sim.NoFaults, sim.Loss}
+	few := []world.Faults{world.NoFaults, world.Loss}
 	for _, kind := range []string{"lock", "counter", "election", "rwlock", "semaphore", "barrier"} {
 		all = append(all, searches{kind, workload.Ours, 2, 1, oneFault()})
 	}
@@ -51,7 +55,7 @@ func certified() (all []searches) {
 
 // certification is one search with what came of it.
 type certification struct {
-	sim.Extent
+	tally.Extent
 	Kind, Recipe string
 	Bound        string
 	Faults       string
@@ -74,12 +78,12 @@ func measureCertificates(ctx context.Context) (any, error) {
 			}
 		}
 	}
-	data := facts{"Rows": rows, "Reductions": sim.AllReductions.Texts(), "NotCovered": sim.NotCovered, "Most": searchMax}
+	data := facts{"Rows": rows, "Reductions": prove.AllReductions.Texts(), "NotCovered": prove.NotCovered, "Most": searchMax}
 	return data, errors.Join(problems...)
 }
 
 // search makes one search. The error is of a violation.
-func (s searches) search(ctx context.Context, faults sim.Faults, most time.Duration) (c certification, err error) {
+func (s searches) search(ctx context.Context, faults world.Faults, most time.Duration) (c certification, err error) {
 	w, err := workload.Find(s.kind, s.recipe)
 	if err != nil {
 		return c, err
@@ -88,17 +92,17 @@ func (s searches) search(ctx context.Context, faults sim.Faults, most time.Durat
 		Strategy: sim.Exhaustive, Clients: s.clients, Ops: s.ops, Faults: faults, NoFaultsAtAll: true, AtMost: 1, Plain: true,
 		Duration: most,
 	}
-	if faults == sim.NoFaults {
+	if faults == world.NoFaults {
 		cfg.AtMost = 0
 	}
-	before := cputime.Spent()
+	before := resource.CPUTime()
 	r, err := sim.Run(ctx, w, cfg)
 	if err != nil {
 		return c, err
 	}
 	c = certification{
-		Extent: r.Extent, CPU: cputime.Spent() - before, Kind: s.kind, Recipe: s.recipe, Faults: faults.String(), Verdict: r.Verdict,
-		Bound: fmt.Sprintf("%d × %d", s.clients, s.ops), Sum: sim.FormatHash(r.Extent.Digest),
+		Extent: r.Extent, CPU: resource.CPUTime() - before, Kind: s.kind, Recipe: s.recipe, Faults: faults.String(), Verdict: r.Verdict,
+		Bound: fmt.Sprintf("%d × %d", s.clients, s.ops), Sum: digest.Hex(r.Extent.Digest),
 		Command: fmt.Sprintf("torture run %s --recipe %s --strategy exhaustive --plain --clients %d --ops %d --faults %v "+
 			"--at-most %d --certificate FILE", s.kind, s.recipe, s.clients, s.ops, faults, cfg.AtMost),
 	}

@@ -6,33 +6,36 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/prove"
+	"github.com/zktorture/zktorture/sim/tally"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
 // Small searches of each kind come to their ends and find nothing, their certificates hold, and a page says so.
 func TestSmallCertificates(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	var rows []certification
 	for _, kind := range []string{"lock", "counter", "barrier", "queue"} {
 		s := searches{kind: kind, recipe: workload.Ours, clients: 2, ops: 1}
-		row, err := s.search(t.Context(), sim.NoFaults, searchMax)
-		if err != nil || row.Word != sim.ExtentComplete || row.Verdict != sim.VerdictOK {
+		row, err := s.search(t.Context(), world.NoFaults, searchMax)
+		if err != nil || row.Word != tally.Complete || row.Verdict != sim.VerdictOK {
 			t.Errorf("%s: %v, %v", kind, row.Extent, err)
 		}
 		rows = append(rows, row)
 	}
-	for _, faults := range []sim.Faults{sim.Quorum, sim.Deposed} {
+	for _, faults := range []world.Faults{world.Quorum, world.Deposed} {
 		s := searches{kind: "counter", recipe: workload.Ours, clients: 2, ops: 1}
 		row, err := s.search(t.Context(), faults, searchMax)
-		if err != nil || row.Word != sim.ExtentComplete || row.Verdict != sim.VerdictOK {
+		if err != nil || row.Word != tally.Complete || row.Verdict != sim.VerdictOK {
 			t.Errorf("%v: %v, %v", faults, row.Extent, err)
 		}
 		rows = append(rows, row)
 	}
-	text, err := fill("certificates", facts{"Rows": rows, "Reductions": sim.AllReductions.Texts(),
-		"NotCovered": sim.NotCovered, "Most": searchMax})
+	text, err := fill("certificates", facts{"Rows": rows, "Reductions": prove.AllReductions.Texts(),
+		"NotCovered": prove.NotCovered, "Most": searchMax})
 	if err != nil || strings.Count(text, "COMPLETE |") != len(rows) {
 		t.Errorf("%s, %v", text, err)
 	}
@@ -40,17 +43,17 @@ func TestSmallCertificates(t *testing.T) {
 
 // A certificate that was made here holds; one that says something else is refuted, and one that was changed is none.
 func TestCertificate(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	w, err := workload.Find("counter", workload.Ours)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := sim.Config{Strategy: sim.Exhaustive, Faults: sim.Loss, AtMost: 1, Plain: true}
+	cfg := sim.Config{Strategy: sim.Exhaustive, Faults: world.Loss, AtMost: 1, Plain: true}
 	r, err := sim.Run(t.Context(), w, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	certificate, err := cfg.Certify(r)
+	certificate, err := prove.Certify(cfg, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +61,7 @@ func TestCertificate(t *testing.T) {
 	if err := certificate.Write(&file); err != nil {
 		t.Fatal(err)
 	}
-	read, err := sim.ReadCertificate(bytes.NewReader(file.Bytes()))
+	read, err := prove.ReadCertificate(bytes.NewReader(file.Bytes()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,21 +70,21 @@ func TestCertificate(t *testing.T) {
 	}
 	forged := *read
 	forged.Digest = "0000000000000001"
-	if _, err := forged.Check(t.Context(), w, 0, nil); !errors.Is(err, sim.ErrRefuted) {
+	if _, err := forged.Check(t.Context(), w, 0, nil); !errors.Is(err, prove.ErrRefuted) {
 		t.Errorf("a forged digest: %v", err)
 	}
 	for _, change := range [][2]string{{`"ends": `, `"ends": 1`}, {`"at_most": 1`, `"at_most": 2`}, {`{`, `{"more": 1,`}} {
 		altered := strings.Replace(file.String(), change[0], change[1], 1)
-		if _, err := sim.ReadCertificate(strings.NewReader(altered)); err == nil {
+		if _, err := prove.ReadCertificate(strings.NewReader(altered)); err == nil {
 			t.Errorf("altered by %v, and read", change)
 		}
 	}
 	forged = *read
 	forged.Build = "another"
-	if _, err := forged.Check(t.Context(), w, 0, nil); err == nil || errors.Is(err, sim.ErrRefuted) {
+	if _, err := forged.Check(t.Context(), w, 0, nil); err == nil || errors.Is(err, prove.ErrRefuted) {
 		t.Errorf("of another program: %v", err)
 	}
-	if _, err := cfg.Certify(sim.Result{Verdict: sim.VerdictOK}); err == nil {
+	if _, err := prove.Certify(cfg, sim.Result{Verdict: sim.VerdictOK}); err == nil {
 		t.Error("a sample was certified")
 	}
 }

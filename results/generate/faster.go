@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +16,7 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// This tree is measured beside the commit before the issue that asked for more speed.
+// This tree is measured beside the commit that is asked for, or the one before the issue that asked for more speed.
 const (
 	fasterBase     = "da026b3"
 	fasterRounds   = 9
@@ -51,55 +53,45 @@ type compared struct {
 	Episode, Step float64 // how many times as fast: medians of the rounds
 }
 
-// tools are the programs of one commit.
-type tools struct{ pace, torture string }
-
-// measureFaster compares this tree with fasterBase: what an episode of each kind costs and, if "zoo" is asked for, a hunt
-// for the animals that there were.
+// measureFaster compares what an episode of each kind costs at a commit and in this tree.
 func measureFaster(ctx context.Context, asked []string) error {
-	if len(asked) > 1 || len(asked) == 1 && asked[0] != "zoo" {
-		return fmt.Errorf("faster %v: want nothing more, or zoo", asked)
+	if len(asked) > 1 {
+		return fmt.Errorf("faster %q: want at most one commit", asked)
 	}
+	base := append(asked, fasterBase)[0]
 	dir, err := os.MkdirTemp("", "zktorture-faster-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	before, now, err := buildBoth(ctx, dir)
-	if err != nil {
+	before, now := filepath.Join(dir, "before"), filepath.Join(dir, "now")
+	if err := buildAt(ctx, base, filepath.Join(dir, "tree"), before); err != nil {
+		return err
+	}
+	if err := build(ctx, ".", now); err != nil {
 		return err
 	}
 	return write(ctx, "faster", func(ctx context.Context) (any, error) {
-		data := facts{"Base": fasterBase, "Rounds": fasterRounds, "Episodes": fasterEpisodes, "Zoo": nil}
-		kinds, err := compareKinds(ctx, before.pace, now.pace)
-		data["Kinds"] = kinds
-		if err == nil && len(asked) == 1 {
-			data["Zoo"], err = compareZoos(ctx, before.torture, now.torture)
-		}
-		return data, err
+		kinds, err := compareKinds(ctx, before, now)
+		return facts{"Base": base, "Rounds": fasterRounds, "Episodes": fasterEpisodes, "Kinds": kinds}, err
 	})
 }
 
-// buildBoth builds the programs of fasterBase and of this tree.
-func buildBoth(ctx context.Context, dir string) (before, now tools, err error) {
-	tree := filepath.Join(dir, "tree")
-	if err := command(ctx, ".", "git", "worktree", "add", "--detach", tree, fasterBase); err != nil {
-		return before, now, err
+// buildAt builds the program at a commit, of which it makes a tree for a while.
+func buildAt(ctx context.Context, commit, tree, to string) error {
+	if err := command(ctx, ".", "git", "worktree", "add", "--detach", tree, commit); err != nil {
+		return err
 	}
 	defer command(context.WithoutCancel(ctx), ".", "git", "worktree", "remove", "--force", tree)
-	if err := os.CopyFS(filepath.Join(tree, "results/pace"), os.DirFS("results/pace")); err != nil {
-		return before, now, err
+	err := os.CopyFS(filepath.Join(tree, "results/pace"), os.DirFS("results/pace"))
+	if err != nil && !errors.Is(err, fs.ErrExist) { // it may have its own
+		return err
 	}
-	if before, err = build(ctx, tree, filepath.Join(dir, "before")); err != nil {
-		return before, now, err
-	}
-	now, err = build(ctx, ".", filepath.Join(dir, "now"))
-	return before, now, err
+	return build(ctx, tree, to)
 }
 
-func build(ctx context.Context, tree, to string) (tools, error) {
-	err := command(ctx, tree, "go", "build", "-o", to+"/", "./results/pace", "./cmd/torture")
-	return tools{filepath.Join(to, "pace"), filepath.Join(to, "torture")}, err
+func build(ctx context.Context, tree, to string) error {
+	return command(ctx, tree, "go", "build", "-o", to, "./results/pace")
 }
 
 func command(ctx context.Context, dir, name string, args ...string) error {
@@ -150,52 +142,13 @@ func middle(all []float64) float64 {
 
 // pay runs a campaign.
 func pay(ctx context.Context, program, kind string, seed int) (c cost, err error) {
-	out, spent, err := timed(ctx, program, kind, strconv.Itoa(fasterEpisodes), strconv.Itoa(seed+1))
+	run := exec.CommandContext(ctx, program, kind, strconv.Itoa(fasterEpisodes), strconv.Itoa(seed+1))
+	run.Stderr = os.Stderr
+	out, err := run.Output()
 	if err != nil {
-		return c, err
+		return c, fmt.Errorf("%v: %w", run.Args, err)
 	}
 	err = json.Unmarshal(out, &c)
-	c.CPU = spent
+	c.CPU = run.ProcessState.UserTime() + run.ProcessState.SystemTime()
 	return c, err
-}
-
-// timed runs a program and returns what it printed, and the processor time that it took.
-func timed(ctx context.Context, program string, args ...string) ([]byte, time.Duration, error) {
-	c := exec.CommandContext(ctx, program, args...)
-	c.Stderr = os.Stderr
-	out, err := c.Output()
-	if err != nil {
-		return nil, 0, fmt.Errorf("%v: %w", c.Args, err)
-	}
-	return out, c.ProcessState.UserTime() + c.ProcessState.SystemTime(), nil
-}
-
-// zoos are two hunts for the same animals.
-type zoos struct {
-	Animals     int
-	Before, Now time.Duration // processor time
-}
-
-// Share is how much of the processor time is left.
-func (z zoos) Share() float64 { return z.Now.Seconds() / z.Before.Seconds() }
-
-// Minutes is a processor time in minutes.
-func (z zoos) Minutes(d time.Duration) string { return fmt.Sprintf("%.1f", d.Minutes()) }
-
-func compareZoos(ctx context.Context, before, now string) (z zoos, err error) {
-	out, spent, err := timed(ctx, before, "zoo", "--json")
-	if err != nil {
-		return z, err
-	}
-	var hunted struct{ Animals []struct{ ID string } }
-	if err := json.Unmarshal(out, &hunted); err != nil {
-		return z, err
-	}
-	args := []string{"zoo", "--json"}
-	for _, a := range hunted.Animals {
-		args = append(args, a.ID)
-	}
-	z.Animals, z.Before = len(hunted.Animals), spent
-	_, z.Now, err = timed(ctx, now, args...)
-	return z, err
 }

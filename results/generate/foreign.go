@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/live/ensemble"
 )
 
 // How long each foreign recipe is tortured, and runs with one kind of faults or none.

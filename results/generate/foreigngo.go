@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/zktorture/zktorture/worker"
+	"github.com/zktorture/zktorture/live/worker"
 )
 
 // goModule is the module with the recipes of other Go projects.
@@ -73,7 +73,7 @@ func (r goRecipe) knownDefects(file string) (all []goDefect, err error) {
 	return all, err
 }
 
-// onServers tells whether a defect is sought on real servers: not if these do not show what it takes to judge it.
+// onServers reports whether a defect is sought on real servers: not if these do not show what it takes to judge it.
 func (d goDefect) onServers() bool { return d.faults != "-" }
 
 // goTortured is what came of torturing such a recipe.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/zktorture/zktorture/worker"
+	"github.com/zktorture/zktorture/live/worker"
 )
 
 // foreignLibrary is a library with recipes served by an example.

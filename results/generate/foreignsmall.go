@@ -124,7 +124,7 @@ func strikeIn(line []byte, round int, h linearizability.History) (string, error)
 	return "", nil
 }
 
-// lastsIn tells whether an operation of a history was under way between two stamps, the last of which may be missing.
+// lastsIn reports whether an operation of a history was under way between two stamps, the last of which may be missing.
 func lastsIn(from, to int64, h linearizability.History) bool {
 	return slices.ContainsFunc(h, func(o linearizability.Operation) bool {
 		return (to == 0 || o.Call <= to) && o.Return >= from

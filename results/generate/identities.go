@@ -7,6 +7,7 @@ import (
 
 	campaigns "github.com/zktorture/zktorture/campaign"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/zoo"
 )
 
@@ -42,9 +43,9 @@ type identity struct {
 
 var identities = []identity{
 	{"the property", func(f *sim.Found) string { return f.Property }},
-	{"… and the faults, with what they hit", func(f *sim.Found) string { return f.Property + steps(f, sim.KindFault) }},
+	{"… and the faults, with what they hit", func(f *sim.Found) string { return f.Property + steps(f, world.KindFault) }},
 	{"… and every request", func(f *sim.Found) string {
-		return f.Property + steps(f, sim.KindFault, sim.KindRequest, sim.KindExchange)
+		return f.Property + steps(f, world.KindFault, world.KindRequest, world.KindExchange)
 	}},
 	{"the property and the shape", func(f *sim.Found) string {
 		id, _ := campaigns.Identify(f.Violation, f.Trace)
@@ -53,7 +54,7 @@ var identities = []identity{
 }
 
 // steps are the lines of some kinds of a story's trace, without what differs from run to run.
-func steps(f *sim.Found, kinds ...sim.Kind) string {
+func steps(f *sim.Found, kinds ...world.Kind) string {
 	var lines []string
 	for _, s := range f.Trace {
 		if s.N <= f.Steps && slices.Contains(kinds, s.Kind) {

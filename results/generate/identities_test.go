@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/zoo"
 )
 
@@ -14,18 +15,18 @@ func identified() []caught {
 	if err != nil {
 		panic(err)
 	}
-	story := func(faults sim.Faults) *sim.Found {
+	story := func(faults world.Faults) *sim.Found {
 		f := &sim.Found{Violation: sim.Violation{Property: "exclusion"}, Steps: 3}
 		if faults != 0 {
-			f.Trace = append(f.Trace, sim.Step{N: 1, Detail: sim.Detail{Kind: sim.KindFault, Fault: faults}})
+			f.Trace = append(f.Trace, world.Step{N: 1, Detail: world.Detail{Kind: world.KindFault, Fault: faults}})
 		}
-		f.Trace = append(f.Trace, sim.Step{N: 2, Detail: sim.Detail{Kind: sim.KindExchange, Request: "exists", Op: 1}},
-			sim.Step{N: 4, Detail: sim.Detail{Kind: sim.KindExchange, Request: "sync"}})
+		f.Trace = append(f.Trace, world.Step{N: 2, Detail: world.Detail{Kind: world.KindExchange, Request: "exists", Op: 1}},
+			world.Step{N: 4, Detail: world.Detail{Kind: world.KindExchange, Request: "sync"}})
 		return f
 	}
 	return []caught{
-		{animals[0], []*sim.Found{story(0), story(sim.Wrap), story(0)}}, {animals[1], []*sim.Found{story(0)}},
-		{animals[2], []*sim.Found{story(sim.Wrap)}},
+		{animals[0], []*sim.Found{story(0), story(world.Wrap), story(0)}}, {animals[1], []*sim.Found{story(0)}},
+		{animals[2], []*sim.Found{story(world.Wrap)}},
 	}
 }
 

@@ -14,10 +14,10 @@ const judgeFile = "results/judge.md"
 // judgeSections are the sections of the page about the judge. Each can be measured alone; the others then stay
 // unchanged.
 var judgeSections = []report{
-	{"correct", measureCorrect, true},
-	{"corruptions", measureCorruptions, true},
-	{"scale", measureScale, true},
-	{"files", measureFiles, true},
+	{"correct", measureCorrect},
+	{"corruptions", measureCorruptions},
+	{"scale", measureScale},
+	{"files", measureFiles},
 }
 
 // section is a section of the page.
@@ -25,7 +25,7 @@ type section struct{ Name, Text string }
 
 // measureJudge measures the given sections, or all, and writes the page.
 func measureJudge(ctx context.Context, asked []string) error {
-	known := names(judgeSections, func(r report) string { return r.name })
+	known := reportNames(judgeSections)
 	for _, name := range asked {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("the page about the judge has no section %q: there are %s", name,

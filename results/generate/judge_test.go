@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -15,7 +15,7 @@ const usual = 99
 // TestCorruptionsAreNoticed measures results/judge.md at a small size. Of the corruptions that are illegal by a
 // reference that tries all orders, the judge notices at least the promised share. It accuses none of the others.
 func TestCorruptionsAreNoticed(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	total := &trial{}
 	for _, s := range subjects() {
 		if s.entry.Recipe != workload.Ours {

@@ -6,8 +6,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/zktorture/zktorture/internal/correct"
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/correct"
 )
 
 const (

@@ -9,10 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zktorture/zktorture/fakezk"
-	"github.com/zktorture/zktorture/internal/exhaustive"
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/exhaustive"
+	"github.com/zktorture/zktorture/linearizability/operations"
+	"github.com/zktorture/zktorture/linearizability/sensitivity"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -63,7 +65,7 @@ func untokened(h linearizability.History) linearizability.History {
 	for i := range bare {
 		switch op := &bare[i]; {
 		case op.Result.IsNull():
-		case linearizability.KindOf(op.Op).Tries:
+		case operations.Of(op.Op).Tries:
 			op.Result = linearizability.Bool(true)
 		default:
 			op.Result = linearizability.Null
@@ -142,7 +144,7 @@ func (s subject) run(ctx context.Context, episodes, tries int) (*trial, error) {
 	t := &trial{Workload: s.entry.Kind, Recipe: s.name(), Histories: len(passed)}
 	for _, one := range passed {
 		t.Disputed += count(s.truth(one.history) == exhaustive.Illegal)
-		for c := range linearizability.Corruptions(m, one.history, one.seed, tries) {
+		for c := range sensitivity.Corruptions(m, one.history, one.seed, tries) {
 			s.weigh(m, c, t)
 		}
 		if ctx.Err() != nil {
@@ -167,7 +169,7 @@ func (s subject) passing(ctx context.Context, episodes int) (passed []pass, err 
 		passed = append(passed, pass{seed, h})
 	}
 	r, err := sim.Run(ctx, &watched{s.entry.New(), see},
-		sim.Config{Episodes: episodes, Seed: 1, Faults: sim.AllFaults, Workers: 1, Audit: episodes})
+		sim.Config{Episodes: episodes, Seed: 1, Faults: world.AllFaults, Workers: 1, Audit: episodes})
 	if err == nil && r.Verdict != sim.VerdictOK {
 		err = fmt.Errorf("%w: %s (%s): %s %s", errUnexpected, s.entry.Kind, s.entry.Recipe, r.Verdict, r.Reason)
 	}
@@ -184,7 +186,7 @@ func (s subject) truth(h linearizability.History) exhaustive.Answer {
 }
 
 // weigh adds one corruption to a trial.
-func (s subject) weigh(m linearizability.Model, c linearizability.Corruption, t *trial) {
+func (s subject) weigh(m linearizability.Model, c sensitivity.Corruption, t *trial) {
 	truth := s.truth(c.History)
 	verdict := linearizability.Worst(linearizability.Check(m, c.History, linearizability.Options{Timeout: judgeTime}))
 	illegal, found := truth == exhaustive.Illegal, verdict == linearizability.Violation
@@ -218,27 +220,21 @@ type watched struct {
 	see func(seed uint64, h linearizability.History)
 }
 
-func (w *watched) Plan(p *sim.Plan) sim.Episode { return &watchedEpisode{w.Workload.Plan(p), w.see} }
+func (w *watched) Plan(p *world.Plan) world.Episode {
+	return &watchedEpisode{w.Workload.Plan(p), w.see}
+}
 
 type watchedEpisode struct {
-	sim.Episode
+	world.Episode
 	see func(seed uint64, h linearizability.History)
 }
 
-// ClientSemantics implements [sim.WithClientSemantics].
-func (e *watchedEpisode) ClientSemantics() (f fakezk.ClientSemantics) {
-	if client, ok := e.Episode.(sim.WithClientSemantics); ok {
-		return client.ClientSemantics()
-	}
-	return f
-}
-
-func (e *watchedEpisode) Judge(w *sim.World) sim.Judgement {
+func (e *watchedEpisode) Judge(w *world.World) world.Judgement {
 	j := e.Episode.Judge(w)
 	if h, ok := j.History.(linearizability.History); ok && j.Audit != nil {
-		j.Audit = func(seed uint64, _ int) sim.Sensitivity {
+		j.Audit = func(seed uint64, _ int) world.Sensitivity {
 			e.see(seed, h)
-			return sim.Sensitivity{}
+			return world.Sensitivity{}
 		}
 	}
 	return j

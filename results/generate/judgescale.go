@@ -12,9 +12,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/zktorture/zktorture/internal/correct"
-	"github.com/zktorture/zktorture/internal/longhistory"
 	lin "github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/correct"
+	"github.com/zktorture/zktorture/results/internal/longhistory"
 )
 
 // The promised limits for a history of any shape that a workload can produce.

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/operations"
 )
 
 // classOf returns the class of an operation, by role. Operations of a class are corrupted alike.
 func classOf(op string) string {
-	switch role := linearizability.KindOf(op).Role; role {
-	case linearizability.RoleDowngrade:
-		return string(linearizability.RoleRelease)
+	switch role := operations.Of(op).Role; role {
+	case operations.Downgrade:
+		return string(operations.Release)
 	default:
 		return string(role)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -16,7 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zktorture/zktorture/internal/longhistory"
+	"github.com/zktorture/zktorture/results/internal/longhistory"
+	"github.com/zktorture/zktorture/results/internal/measure"
 )
 
 // The promised limits of torture check, on one core.
@@ -25,7 +25,6 @@ const (
 	checkClients    = 16
 	checkSeconds    = 4.0
 	checkMB         = 500
-	monitorSeconds  = 0.5
 	certificateMax  = 6
 	streamMB        = 200
 	hardSeconds     = 7.0 // for a limit of 5, on a shared machine
@@ -67,8 +66,7 @@ func measureJudging(ctx context.Context) (any, error) {
 		name    string
 		measure func() (any, error)
 	}{
-		{"Whole", j.whole}, {"Streams", j.streams}, {"Monitors", j.monitors}, {"Porcupine", j.beside},
-		{"Hard", j.limits},
+		{"Whole", j.whole}, {"Streams", j.streams}, {"Hard", j.limits},
 	} {
 		if data[section.name], err = section.measure(); err != nil {
 			return nil, err
@@ -123,7 +121,7 @@ func (j *judging) check(in io.Reader, args ...string) (c checked, err error) {
 	c.output, c.Wall = string(out), time.Since(began).Seconds()
 	used := command.ProcessState
 	c.Processor = (used.UserTime() + used.SystemTime()).Seconds()
-	c.MB = maxResidentMB(used)
+	c.MB = measure.MaxResidentMB(used)
 	lines := strings.Split(strings.TrimSpace(c.output), "\n")
 	c.Verdict, _, _ = strings.Cut(lines[len(lines)-1], ":")
 	if c.Verdict == "violation" {
@@ -220,74 +218,6 @@ func (j *judging) streams() (any, error) {
 	return all, nil
 }
 
-// monitored is the cost of a monitor alone.
-type monitored struct {
-	Name    string
-	Seconds float64 // of the processor
-}
-
-// monitors measures the monitors alone.
-func (j *judging) monitors() (any, error) {
-	queues, err := j.benchmarks("QueueMillion", "")
-	if err != nil {
-		return nil, err
-	}
-	locks, err := j.benchmarks("BenchmarkLock$/monitor/1000000|BenchmarkPermits", "")
-	if err != nil {
-		return nil, err
-	}
-	var all []monitored
-	for _, b := range append(queues, locks...) {
-		seconds := b.metrics["cpu-ms/op"]/1e3 + b.metrics["cpu-ns/op"]/1e9
-		name := strings.NewReplacer("MonitorQueueMillion/", "queue, ", "Lock/monitor/1000000", "lock, unknown=1%",
-			"Permits/", "").Replace(b.name)
-		all = append(all, monitored{name, seconds})
-		j.keep(seconds <= monitorSeconds || !strings.HasSuffix(name, ", unknown=1%"),
-			"the monitor of the %s took %.2f s, more than %g s", name, seconds, monitorSeconds)
-	}
-	return all, nil
-}
-
-// searched is the result of porcupine alone, and the monitor's time, if that was measured.
-type searched struct {
-	Name    string
-	Decided bool
-	Time    time.Duration
-	Monitor string
-}
-
-// beside measures porcupine alone on the same histories, up to sizes at which it gives up.
-func (j *judging) beside() (any, error) {
-	queues, err := j.benchmarks("BenchmarkMonitorQueue$", "1x")
-	if err != nil {
-		return nil, err
-	}
-	locks, err := j.benchmarks("BenchmarkLockByPorcupine", "1x")
-	if err != nil {
-		return nil, err
-	}
-	monitor := map[string]string{}
-	for _, b := range queues {
-		if size, ok := strings.CutSuffix(b.name, "/monitor"); ok {
-			monitor[size] = fmt.Sprintf("%.1f ms", b.metrics["cpu-ms/op"])
-		}
-	}
-	var all []searched
-	add := func(b benchmark, name string, decided bool, monitor string) {
-		took := time.Duration(b.metrics["ns/op"]).Round(100 * time.Microsecond)
-		all = append(all, searched{strings.ReplaceAll(name, "_", " "), decided, took, monitor})
-	}
-	for _, b := range queues {
-		if size, ok := strings.CutSuffix(b.name, "/porcupine"); ok {
-			add(b, strings.Replace(size, "MonitorQueue/", "queue, ", 1), b.metrics["given-up/op"] == 0, monitor[size])
-		}
-	}
-	for _, b := range locks {
-		add(b, strings.Replace(b.name, "LockByPorcupine/", "lock, ", 1), b.metrics["decided"] == 1, "")
-	}
-	return all, nil
-}
-
 // limits measures the hardest history with a budget.
 func (j *judging) limits() (any, error) {
 	var all []sized
@@ -305,48 +235,4 @@ func (j *judging) limits() (any, error) {
 			"the hard history of %d: %.1f s, %d MB, %s", n, c.Wall, c.MB, c.output)
 	}
 	return all, nil
-}
-
-// benchmark is a line of output of go test -bench.
-type benchmark struct {
-	name    string
-	metrics map[string]float64 // by unit
-}
-
-// benchmarks runs benchmarks of package linearizability on one core.
-func (j *judging) benchmarks(pattern, benchtime string) (all []benchmark, err error) {
-	args := []string{"test", "./linearizability", "-run", "^$", "-bench", pattern, "-cpu", "1"}
-	if benchtime != "" {
-		args = append(args, "-benchtime", benchtime)
-	}
-	out, err := exec.CommandContext(j.ctx, "go", args...).CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("the benchmarks %s failed: %s", pattern, out)
-	}
-	for line := range bytes.Lines(out) {
-		if b, ok := parseBenchmark(string(line)); ok {
-			all = append(all, b)
-		}
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("no benchmark is called %s", pattern)
-	}
-	return all, nil
-}
-
-// parseBenchmark parses a line in the format of golang.org/design/14313-benchmark-format.
-func parseBenchmark(line string) (benchmark, bool) {
-	fields := strings.Fields(line)
-	if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
-		return benchmark{}, false
-	}
-	b := benchmark{strings.TrimPrefix(fields[0], "Benchmark"), map[string]float64{}}
-	for i := 2; i+1 < len(fields); i += 2 {
-		value, err := strconv.ParseFloat(fields[i], 64)
-		if err != nil {
-			return benchmark{}, false
-		}
-		b.metrics[fields[i+1]] = value
-	}
-	return b, true
 }

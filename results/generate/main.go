@@ -1,19 +1,16 @@
-// Generate measures and writes the files in results/.
+// Generate measures and writes files in results/. The others say by which command they were measured.
 //
-//	go run ./results/generate all | bugs | speed | ensemble | zoo | judging | zoolive | confirmed | kills
-//	go run ./results/generate bug W1
+//	go run ./results/generate zoo | judging | certificates | foreign | served | foreigngo | identities
 //	go run ./results/generate million [KIND | KIND:RECIPE ...]
 //	go run ./results/generate mutants [REPORT]
 //	go run ./results/generate judge [SECTION ...]
 //	go run ./results/generate search [STRATEGY ...]
-//	go run ./results/generate soak | certificates
-//	go run ./results/generate faster [zoo]
-//	go run ./results/generate foreign | foreigngo | served
-//	go run ./results/generate wire | identities
+//	go run ./results/generate faster [COMMIT]
 //
-// It runs from the top of the repository. Every figure is measured by the run that writes it, and each file names the
-// command that made it. Exit status 0: all expected results were measured (every bug found, no violation by a correct
-// recipe); 1: a result differs, as its file says; 2: an error.
+// It runs from the top of the repository. Every figure is measured by the run that writes it, and
+// each file names the command that made it. Exit status 0: all expected results were measured
+// (every animal found, no violation by a correct recipe); 1: a result differs, as its file says; 2:
+// an error.
 package main
 
 import (
@@ -22,9 +19,10 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
-	"github.com/zktorture/zktorture/internal/gc"
+	"github.com/zktorture/zktorture/internal/resource"
 )
 
 // errUnexpected is the error of a measurement with an unexpected result.
@@ -33,40 +31,30 @@ var errUnexpected = errors.New("not what is promised")
 // A measurement returns the data of its template. Unexpected results are written too.
 type measurement func(context.Context) (any, error)
 
-// report is a file of results/ with its measurement.
+// report is a file of results/, or a section of one, with its measurement.
 type report struct {
 	name    string
 	measure measurement
-	alone   bool // not part of all
 }
 
 var reports = []report{
-	{"bugs", measureBugs, false},
-	{"speed", measureSpeed, false},
-	{"ensemble", measureEnsemble, false},
-	{"zoo", measureZoo, false},
-	{"judging", measureJudging, false},
-	{"zoolive", measureZooLive, false},
-	{"confirmed", measureConfirmed, false},
-	{"pause", measurePause, false},
-	{"kills", measureKills, false},
-	{"certificates", measureCertificates, true},
-	{"soak", measureSoak, true},
-	{"foreign", measureForeign, true},
-	{"wire", measureWire, true},
-	{"served", measureServed, true},
-	{"foreigngo", measureForeignGo, true},
-	{"identities", measureIdentities, true},
+	{"zoo", measureZoo},
+	{"judging", measureJudging},
+	{"certificates", measureCertificates},
+	{"foreign", measureForeign},
+	{"served", measureServed},
+	{"foreigngo", measureForeignGo},
+	{"identities", measureIdentities},
 }
 
 // withArguments are the commands that take arguments.
 var withArguments = map[string]func(context.Context, []string) error{
-	"bug": huntOne, "million": measureMillions, "mutants": measureMutants, "judge": measureJudge, "search": measureSearch,
+	"million": measureMillions, "mutants": measureMutants, "judge": measureJudge, "search": measureSearch,
 	"faster": measureFaster,
 }
 
 func main() {
-	gc.Relax()
+	resource.RelaxGC()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	err := run(ctx, os.Args[1:])
@@ -84,23 +72,17 @@ func run(ctx context.Context, args []string) error {
 	if len(args) > 0 && withArguments[args[0]] != nil {
 		return withArguments[args[0]](ctx, args[1:])
 	}
-	var problems []error
-	for _, r := range reports {
-		if len(args) == 1 && (args[0] == r.name || args[0] == "all" && !r.alone) {
-			problems = append(problems, write(ctx, r.name, r.measure))
-		}
+	i := slices.IndexFunc(reports, func(r report) bool { return len(args) == 1 && args[0] == r.name })
+	if i < 0 {
+		return fmt.Errorf("%q cannot be measured: there are %s, million, mutants, judge, search, faster",
+			strings.Join(args, " "), strings.Join(reportNames(reports), ", "))
 	}
-	if problems == nil {
-		return fmt.Errorf("%q cannot be measured: there are all, %s, million, mutants, judge, search, faster, and bug ID",
-			strings.Join(args, " "), strings.Join(names(reports, func(r report) string { return r.name }), ", "))
-	}
-	return errors.Join(problems...)
+	return write(ctx, reports[i].name, reports[i].measure)
 }
 
-// names are the names of some things.
-func names[T any](all []T, name func(T) string) (names []string) {
-	for _, one := range all {
-		names = append(names, name(one))
+func reportNames(all []report) (names []string) {
+	for _, r := range all {
+		names = append(names, r.name)
 	}
 	return names
 }

@@ -11,7 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zktorture/zktorture/internal/digest"
+	"github.com/zktorture/zktorture/results/internal/measure"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -19,6 +22,7 @@ const (
 	millionEpisodes = 1_000_000
 	millionSeed     = 1
 	millionRecord   = "results/million.jsonl"
+	memoryMax       = 200 // MB of a campaign, however long it is
 )
 
 // spared are the faults that have nothing to strike, by workload or by workload and recipe, with the reason. A listed
@@ -59,7 +63,7 @@ func measureMillions(ctx context.Context, asked []string) error {
 	if err != nil {
 		return err
 	}
-	record, err := readLines[campaign](millionRecord)
+	record, err := measure.ReadLines[campaign](millionRecord)
 	if err != nil {
 		return err
 	}
@@ -98,7 +102,7 @@ func millionEntries(asked []string) (found []workload.Entry, err error) {
 
 func million(ctx context.Context, e workload.Entry) (campaign, error) {
 	last := time.Now()
-	r, err := sim.Run(ctx, e.New(), sim.Config{Episodes: millionEpisodes, Seed: millionSeed, Faults: sim.AllFaults,
+	r, err := sim.Run(ctx, e.New(), sim.Config{Episodes: millionEpisodes, Seed: millionSeed, Faults: world.AllFaults,
 		Progress: func(p sim.Progress) {
 			if time.Since(last) > 10*time.Second {
 				last = time.Now()
@@ -112,7 +116,7 @@ func million(ctx context.Context, e workload.Entry) (campaign, error) {
 		Date: time.Now().UTC().Format(time.DateOnly), Go: runtime.Version(), Kind: r.Workload, Recipe: r.Recipe,
 		Verdict: r.Verdict, Reason: r.Reason, Violations: violated(r), Undecided: r.Undecided,
 		Episodes: r.Episodes, Operations: r.Operations, Steps: r.Steps, Struck: r.Struck,
-		Hash: sim.FormatHash(r.Hash), MB: peakMemory(),
+		Hash: digest.Hex(r.Hash), MB: peakMemory(),
 	}, err
 }
 
@@ -134,7 +138,7 @@ func (c campaign) problem() error {
 	if c.Verdict != sim.VerdictOK {
 		bad("%s %s", c.Verdict, c.Reason)
 	}
-	for f := range sim.AllFaults.Each() {
+	for f := range world.AllFaults.Each() {
 		fault := f.String()
 		why, isSpared := c.spared()[fault]
 		switch {
@@ -160,7 +164,7 @@ func (c campaign) spared() map[string]string {
 // writeRecord writes the campaigns in the order of the recipes.
 func writeRecord(record []campaign) error {
 	slices.SortStableFunc(record, func(a, b campaign) int { return cmp.Compare(a.place(), b.place()) })
-	return writeLines(millionRecord, record)
+	return measure.WriteLines(millionRecord, record)
 }
 
 func (c campaign) place() int {
@@ -175,6 +179,6 @@ func millionPage(record []campaign) (any, error) {
 	}
 	return facts{
 		"Episodes": millionEpisodes, "Seed": millionSeed, "Record": record,
-		"Faults": slices.Collect(sim.AllFaults.Each()), "Spared": spared,
+		"Faults": slices.Collect(world.AllFaults.Each()), "Spared": spared,
 	}, errors.Join(problems...)
 }

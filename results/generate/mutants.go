@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/zktorture/zktorture/internal/mutants"
+	"github.com/zktorture/zktorture/results/internal/mutants"
 )
 
 const (
@@ -43,7 +43,7 @@ func measureMutants(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	t := tally{viable: len(viable), broken: len(broken)}
+	t := score{viable: len(viable), broken: len(broken)}
 	if err := retry(ctx, viable); err != nil {
 		return err
 	}
@@ -58,14 +58,14 @@ func measureMutants(ctx context.Context, args []string) error {
 	return write(ctx, "mutants", func(context.Context) (any, error) { return mutantsPage(t, arguments) })
 }
 
-// tally counts the mutants.
-type tally struct {
+// score counts the mutants.
+type score struct {
 	viable, broken          int // that compile, and that do not
 	bySimulation, byAnother int // killed
 	left                    []mutants.Mutant
 }
 
-func (t tally) score() float64 { return 100 * float64(t.viable-len(t.left)) / float64(t.viable) }
+func (t score) percent() float64 { return 100 * float64(t.viable-len(t.left)) / float64(t.viable) }
 
 // reported reads gremlins' report, and runs gremlins if there is none.
 func reported(ctx context.Context, args []string) ([]mutants.Mutant, error) {
@@ -87,10 +87,10 @@ func unleash(ctx context.Context) ([]mutants.Mutant, error) {
 	}
 	defer os.RemoveAll(dir)
 	report := filepath.Join(dir, "report.json")
-	cmd := exec.CommandContext(ctx, "go", "tool", "-modfile=tools/go.mod", "gremlins", "unleash", "--silent",
+	cmd := exec.CommandContext(ctx, "go", "tool", "-modfile=internal/tools/go.mod", "gremlins", "unleash", "--silent",
 		"--workers", "2", "--timeout-coefficient", "4", "--exclude-files", "published/",
 		"--invert-assignments", "--invert-logical", "--invert-loopctrl", "--output", report, "./"+mutatedPackage)
-	cmd.Env = append(os.Environ(), "GOFLAGS=-run=Simulation -vet=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-run=Simulation -vet=off", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("gremlins: %w\n%s", err, out)
 	}
@@ -120,7 +120,7 @@ func retry(ctx context.Context, viable []mutants.Mutant) error {
 }
 
 // count counts the mutants by status.
-func (t *tally) count(viable []mutants.Mutant) {
+func (t *score) count(viable []mutants.Mutant) {
 	for _, m := range viable {
 		switch m.Status {
 		case mutants.Killed:
@@ -167,7 +167,7 @@ func status(ctx context.Context, m mutants.Mutant) (string, error) {
 	return mutants.Lived, nil
 }
 
-// dies tells whether some tests fail with the mutant.
+// dies reports whether some tests fail with the mutant.
 func dies(ctx context.Context, m mutants.Mutant, tests string) (bool, error) {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
@@ -235,14 +235,14 @@ func readArguments() (map[string]string, error) {
 	return arguments, lines.Err()
 }
 
-func mutantsPage(t tally, arguments map[string]string) (any, error) {
+func mutantsPage(t score, arguments map[string]string) (any, error) {
 	problems := unargued(t.left, arguments)
-	if t.score() < scoreMin {
+	if t.percent() < scoreMin {
 		problems = append(problems, fmt.Errorf("%w: the score is %.1f %%, less than %d %%", errUnexpected,
-			t.score(), scoreMin))
+			t.percent(), scoreMin))
 	}
 	return facts{
-		"Package": mutatedPackage, "File": argumentsFile, "Viable": t.viable, "Broken": t.broken, "Score": t.score(),
+		"Package": mutatedPackage, "File": argumentsFile, "Viable": t.viable, "Broken": t.broken, "Score": t.percent(),
 		"BySimulation": t.bySimulation, "ByAnother": t.byAnother, "Left": t.left, "Arguments": arguments,
 	}, errors.Join(problems...)
 }

@@ -22,8 +22,6 @@ var pages = template.Must(template.New("pages").Option("missingkey=error").Funcs
 	"counts": counts,
 	"join":   func(words []string) string { return strings.Join(words, ", ") },
 	"add":    func(a, b int) int { return a + b },
-	"cell":   func(text string) string { return strings.ReplaceAll(text, "|", "\\|") },
-	"micros": func(d time.Duration) time.Duration { return d.Round(time.Microsecond) },
 	"millis": func(d time.Duration) time.Duration { return d.Round(time.Millisecond) },
 }).ParseFS(texts, "pages/*.tmpl"))
 

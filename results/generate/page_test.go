@@ -5,35 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zktorture/zktorture/internal/mutants"
 	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/results/internal/mutants"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/tally"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/zoo"
 )
-
-// animals are two animals of torture zoo --json.
-var animals = zooResult{Found: 1, Total: 2, Animals: []zooAnimal{
-	{
-		ID: "W1", Title: "the predecessor vanishes between list and watch, and nobody wakes the waiter",
-		Property: "lost-wakeup",
-		Needs:    "none", Found: true, Episodes: 54, Elapsed: 29.8, Clean: true, Twin: 54, Confirmed: "confirmed",
-	},
-	{
-		ID: "W4", Title: "a waiter that has given up is woken and queues again", Property: "progress", Needs: "cancel",
-		Episodes: 116, Elapsed: 7.4, Clean: true,
-	},
-}}
-
-// overrun is a run with pauses.
-var overrun = paused{&runResult{
-	Recipe: "unfenced", Verdict: "violation", Episodes: 781, Operations: 9143, Faults: map[string]int{"pause": 638},
-	Violations: []violation{{Property: "zombie-write", Times: 9}},
-}, "takes every write"}
-
-var soaked = &runResult{
-	Workload: "lock", Recipe: "ours", Verdict: "ok", Episodes: 5585, Operations: 63621, Recovery: 0.081, Elapsed: 600,
-	Faults: map[string]int{"loss": 2533, "cancel": 499},
-}
 
 var lost = violation{Property: "lost", Message: "it is gone", Episode: 22, Times: 2,
 	Struck: "c1's request 8: expiry after", history: []byte("{}\n")}
@@ -44,30 +22,6 @@ var samples = []struct {
 	data  any
 	lines string
 }{
-	{"bugs", facts{"Seed": 1, "Episodes": 20000, "Bugs": []hunted{
-		{bugs[0], &sim.Found{Violation: sim.Violation{}, Clients: 2, Steps: 10}}, {bugs[1], nil},
-	}}, `Each bug is hunted with only the faults that it needs, seed 1, in 20,000 episodes. *Episodes* is how
-| W1 | the predecessor vanishes between list and watch: nobody wakes the waiter | published/WriteLock | none | lost-wakeup | 1 | 2 | 0 | 10 |
-| W2 | names are compared by session before sequence: a later client is first too | published/WriteLock | none | exclusion | not found |  |  |  |`},
-	{"speed", facts{"Rounds": 5, "Episodes": 10000, "MB": 26, "Max": 200, "Served": newServedSpeed(benched),
-		"Paces": []pace{{sim.Result{
-			Workload: "lock", Recipe: "ours", Episodes: 5158, Steps: 309271, Elapsed: time.Second,
-		}, 1294.7, 10.96}}}, `| lock | ours | 5,158 | 309,271 | 60.0 | 1295 | 11.0 |
-
-Peak resident memory of the process that ran all of them: 26 MB (at most 200 MB are promised).
-
-| get | 1 | 5,000 | 40,000 | 8.0 |
-| get | 32 | 10,000 | 20,000 | 2.0 |
-| create | 1 | 0 | 0 | 0.0 |
-
-| until clients can connect | 221µs | 5ms |
-| 10,000 sessions with a watch each, and their clients | 116 MB | 300 MB |
-| a million znodes of 10 bytes | 0 MB | 500 MB |
-`},
-	{"wire", facts{"Requests": 1000100, "Seed": 1, "Differ": 0, "Rate": 3100, "Events": 7, "Ends": 8,
-		"Answers": readWire([]byte("    wire_test.go:49: op -2: 8 replies, 8 errors\n"))}, `| op -2 | 8 | 8 |`},
-	{"ensemble", facts{"Duration": "30s", "Runs": []*runResult{soaked}},
-		`| lock | ours | ok |  | 5,585 | 63,621 | 600 |`},
 	{"search", searchedPage(), `| mix | 2 | 1,500 | 500 | 1,000 | 0 | 1 of 20 | 0 |
 | random | 2 | 3,000 | 1,000 | 2,000 | 1 | 0 of 20 | 0 |
 | mix | 0.50 (0.50–0.50) | 0.25 (0.25–0.25) | 0.50 (0.50–0.50) | 0.25 (0.25–0.25) |
@@ -87,27 +41,7 @@ The median story has 1 clients, 3 operations, 1 faults.
 Published bugs without an animal:
 
 - C7: none was found.`},
-	{"zoolive", facts{"Duration": "6s", "Min": 10, "Zoo": animals, "Accused": 0}, `|---|---|---|---|---|---|---|---|
-| W1 | the predecessor vanishes between list and watch, and nobody wakes the waiter | lost-wakeup | none | yes | 54 | 29.8 | clean in 54 |
-| W4 | a waiter that has given up is woken and queues again | progress | cancel | no | 116 | 7.4 |  |
-
-1 of 2 were seen (at least 10 have to be); 0 twins were accused.`},
-	{"confirmed", facts{
-		"Animals": animals.Animals, "Confirmed": 1, "Found": 1, "Percent": 100.0, "Same": 1,
-	}, `|---|---|---|---|
-| W1 | the predecessor vanishes between list and watch, and nobody wakes the waiter | lost-wakeup | confirmed |
-
-1 of 1 are confirmed (100 %), 1 with each step the same.`},
-	{"pause", facts{"Duration": "3m", "Seed": "2", "Message": "it accepts", "Runs": []paused{overrun}},
-		"| `unfenced` | takes every write | violation | 781 | 9,143 | 638 | 9 | 0 |\n\n" +
-			"The first overrun, in the words of the run:\n\n> it accepts"},
-	{"kills", facts{"Killed": []killed{{"later", 18, 812, 8398}}, "Kills": 50, "Wrong": 0},
-		`| later | 18 | 812 | 8,398 |
-
-Of 50 runs 0 left something behind, or a history that cannot be judged.`},
-	{"soak", facts{"Duration": "10m", "Runs": []*runResult{soaked}},
-		`| lock | ok | 5,585 | 63,621 | cancel 499, loss 2,533 | 0.08 s | 10.0 |`},
-	{"million", facts{"Episodes": 1000000, "Seed": 1, "Faults": []sim.Faults{sim.Loss, sim.Wrap}, "Spared": spared,
+	{"million", facts{"Episodes": 1000000, "Seed": 1, "Faults": []world.Faults{world.Loss, world.Wrap}, "Spared": spared,
 		"Record": []campaign{{
 			Kind: "lock", Recipe: "ours", Verdict: sim.VerdictOK,
 			Episodes: 1000000, Operations: 11194747, Steps: 60046359,
@@ -158,7 +92,7 @@ Noticed: 99.994 % of the corruptions that change the outcome; 17 were not. (Each
 | barrier | all at once | 100,010 | violation order | 2 | 0.23 | 118 MB |`},
 	{"certificates", facts{"Most": time.Minute, "Reductions": []string{"states: seen before"}, "NotCovered": []string{"other times"},
 		"Rows": []certification{
-			{Extent: sim.Extent{Word: "COMPLETE", Ends: 3078, States: 26532, Runs: 11902}, Kind: "lock", Recipe: "ours",
+			{Extent: tally.Extent{Word: "COMPLETE", Ends: 3078, States: 26532, Runs: 11902}, Kind: "lock", Recipe: "ours",
 				Bound: "2 × 1", Faults: "loss", Sum: "5599f4520a58e7e6"},
 		}}, `| lock (ours) | 2 × 1 | loss | COMPLETE | 3,078 | 26,532 | 11,902 | 0s | 5599f4520a58e7e6 |
 - states: seen before
@@ -167,33 +101,21 @@ Noticed: 99.994 % of the corruptions that change the outcome; 17 were not. (Each
 		"Kinds": []compared{{Kind: "queue", Episode: 1.17, Step: 1.23,
 			Before: cost{CPU: time.Second, Episodes: 1000, Steps: 50_000, Allocations: 700_000},
 			Now:    cost{CPU: time.Second / 2, Episodes: 1000, Steps: 50_000, Allocations: 450_000}}},
-		"Zoo": zoos{Animals: 119, Before: 4 * time.Minute, Now: 3 * time.Minute},
-	}, `| queue | 1000 | 500 | 1.17 | 20.00 | 10.00 | 1.23 | 700 | 450 | 14.0 | 9.0 |
-4.0 minutes of processor time, now 3.0: 0.75 of it.`},
+	}, `| queue | 1000 | 500 | 1.17 | 20.00 | 10.00 | 1.23 | 700 | 450 | 14.0 | 9.0 |`},
 	{"judge-files", facts{"Operations": 1000000, "Clients": 16, "Cores": 2, "Runs": 9, "Checks": []named{
 		{"queue", checked{Verdict: "ok", Wall: 0.386, Processor: 0.514, MB: 361}},
 	}}, "`torture check FILE --model M` on 2 cores: 1,000,000 operations of 16 clients that are nearly always busy, 1 % of them" + `
 | queue | ok | 0.39 | 0.51 | 361 MB |`},
 	{"judging", facts{
 		"Operations": 1000000, "Clients": 16, "Window": 96,
-		"Whole":    []named{{"queue", checked{Verdict: "ok", Processor: 1.581, MB: 358}}},
-		"Streams":  []sized{{"lock", 100000, checked{Verdict: "ok", Processor: 0.26, MB: 29}}},
-		"Monitors": []monitored{{"rwlock", 0.53}},
-		"Porcupine": []searched{{"queue, n=20", true, 100 * time.Microsecond, "0.1 ms"},
-			{"lock, legal", false, time.Second, ""}},
+		"Whole":   []named{{"queue", checked{Verdict: "ok", Processor: 1.581, MB: 358}}},
+		"Streams": []sized{{"lock", 100000, checked{Verdict: "ok", Processor: 0.26, MB: 29}}},
 		"Hard": []sized{{"priorityqueue", 20000,
 			checked{Verdict: "violation", Rule: "order", Wall: 5.04, MB: 518}}},
 	}, `| queue | ok | 0 | 1.58 | 358 MB |
 
 ## From a pipe, in memory that does not grow
 | lock | 100,000 | ok | 0.26 | 29 MB |
-
-## The monitors alone, on 1,000,000 operations
-| rwlock | 0.53 s |
-
-## Porcupine beside the monitors
-| queue, n=20 | decides | 100µs | 0.1 ms |
-| lock, legal | gives up | 1s |  |
 
 ## The history that no search can decide
 | 20,000 | violation | 5.0 | 518 MB |`},

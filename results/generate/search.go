@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zktorture/zktorture/internal/digest"
+	"github.com/zktorture/zktorture/results/internal/measure"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/zoo"
 )
@@ -60,7 +62,7 @@ func measureSearch(ctx context.Context, strategies []string) error {
 			return err
 		}
 	}
-	old, err := readLines[chase](searchRecord)
+	old, err := measure.ReadLines[chase](searchRecord)
 	if err != nil {
 		return err
 	}
@@ -120,7 +122,7 @@ func (s *search) hunt(ctx context.Context, a zoo.Animal, strategy string) error 
 		c.Found, c.Episodes = catch.Found != nil, catch.Episodes
 		s.record = append(s.record, c)
 	}
-	fmt.Fprintf(os.Stderr, "%s, %s: median of %d episodes\n", strategy, a.ID, medianOf(of(s.record, strategy, a.ID), chase.episodes))
+	fmt.Fprintf(os.Stderr, "%s, %s: median of %d episodes\n", strategy, a.ID, measure.MedianOf(of(s.record, strategy, a.ID), chase.episodes))
 	return writeChases(s.record, s.old)
 }
 
@@ -130,10 +132,10 @@ func searchHash(ctx context.Context, a zoo.Animal, strategy string) (string, err
 	r, err := sim.Run(ctx, a.Broken(), sim.Config{
 		Strategy: strategy, Episodes: few, Faults: a.Faults(), NoFaultsAtAll: true, Clients: a.Clients, NoShrink: true,
 	})
-	return sim.FormatHash(r.Hash), err
+	return digest.Hex(r.Hash), err
 }
 
-// same tells whether another hunt is this one.
+// same reports whether another hunt is this one.
 func (c chase) same(other chase) bool {
 	return c.Strategy == other.Strategy && c.Animal == other.Animal && c.Seed == other.Seed && c.Hash == other.Hash
 }
@@ -161,19 +163,19 @@ func writeChases(record, old []chase) error {
 			all = append(all, c)
 		}
 	}
-	return writeLines(searchRecord, all)
+	return measure.WriteLines(searchRecord, all)
 }
 
 // strategyPace is what a strategy needs. The sums are of the animals' medians.
 type strategyPace struct {
 	Name           string
 	Animals, Sum   int
-	Fitted, Others int   // the sum over those to which the shares were fitted, and over the others
-	Slow           int   // animals whose median is above slow
-	Hunts, Missed  int   // hunts, and those in vain
-	Blind          int   // animals that were missed more than missedMax times
-	Ten, TenBefore ratio // of the geometric means of the ten, to random's and to those of before
-	Six, SixBefore ratio // of the sums of the six medians, likewise
+	Fitted, Others int           // the sum over those to which the shares were fitted, and over the others
+	Slow           int           // animals whose median is above slow
+	Hunts, Missed  int           // hunts, and those in vain
+	Blind          int           // animals that were missed more than missedMax times
+	Ten, TenBefore measure.Ratio // of the geometric means of the ten, to random's and to those of before
+	Six, SixBefore measure.Ratio // of the sums of the six medians, likewise
 }
 
 func searchPage(record []chase) (any, error) {
@@ -219,8 +221,8 @@ func (p strategyPace) problem() error {
 	return errors.Join(found...)
 }
 
-// within tells whether a ratio is known and at most so large.
-func within(r ratio, most float64) bool { return r.Value > 0 && r.Value <= most }
+// within reports whether a ratio is known and at most so large.
+func within(r measure.Ratio, most float64) bool { return r.Value > 0 && r.Value <= most }
 
 func strategiesOf(record []chase) (all []string) {
 	for _, c := range record {
@@ -253,10 +255,10 @@ func rowOf(record []chase, id string, strategies []string) huntedBy {
 		hunts := of(record, name, id)
 		text := ""
 		if len(hunts) > 0 {
-			text = number(medianOf(hunts, chase.episodes))
+			text = number(measure.MedianOf(hunts, chase.episodes))
 		}
 		if name == "mix" {
-			row.Mix = medianOf(hunts, chase.episodes)
+			row.Mix = measure.MedianOf(hunts, chase.episodes)
 		}
 		row.Medians = append(row.Medians, text)
 	}
@@ -270,17 +272,17 @@ func paceOf(record []chase, name string) strategyPace {
 			p.add(hunts, i%2 == 0)
 		}
 	}
-	against := func(other string, ids []string, statistic func([][]int) float64) ratio {
-		return bootstrap(statistic, groupOf(record, name, ids), groupOf(record, other, ids))
+	against := func(other string, ids []string, statistic func([][]int) float64) measure.Ratio {
+		return measure.Bootstrap(statistic, groupOf(record, name, ids), groupOf(record, other, ids))
 	}
-	p.Ten, p.TenBefore = against("random", hardTen, geometricMean), against(before, hardTen, geometricMean)
-	p.Six, p.SixBefore = against("random", hardSix, sumOfMedians), against(before, hardSix, sumOfMedians)
+	p.Ten, p.TenBefore = against("random", hardTen, measure.GeometricMean), against(before, hardTen, measure.GeometricMean)
+	p.Six, p.SixBefore = against("random", hardSix, measure.SumOfMedians), against(before, hardSix, measure.SumOfMedians)
 	return p
 }
 
 // add adds the hunts of an animal. The shares are fitted to every other one.
 func (p *strategyPace) add(hunts []chase, fitted bool) {
-	median, missed := medianOf(hunts, chase.episodes), 0
+	median, missed := measure.MedianOf(hunts, chase.episodes), 0
 	for _, c := range hunts {
 		missed += count(!c.Found)
 	}

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/results/internal/measure"
 	"github.com/zktorture/zktorture/zoo"
 )
 
@@ -56,24 +57,24 @@ func TestSearchPromises(t *testing.T) {
 // The interval holds the value, is wider where hunts differ more, and is the same each time.
 func TestBootstrap(t *testing.T) {
 	some, others := [][]int{{100, 200, 400, 800}, {50, 50, 50, 50}}, [][]int{{200, 400, 800, 1600}, {100, 100, 100, 100}}
-	r := bootstrap(geometricMean, some, others)
+	r := measure.Bootstrap(measure.GeometricMean, some, others)
 	if r.Value < 0.499 || r.Value > 0.501 || r.Low > 0.4 || r.High < 0.6 || r.Low < 0.2 || r.High > 1.2 {
 		t.Errorf("half as many are %v", r)
 	}
-	if again := bootstrap(geometricMean, some, others); again != r {
+	if again := measure.Bootstrap(measure.GeometricMean, some, others); again != r {
 		t.Errorf("%v, and %v the second time", r, again)
 	}
-	if r := bootstrap(sumOfMedians, some[1:], others[1:]); r != (ratio{0.5, 0.5, 0.5}) {
+	if r := measure.Bootstrap(measure.SumOfMedians, some[1:], others[1:]); r != (measure.Ratio{Value: 0.5, Low: 0.5, High: 0.5}) {
 		t.Errorf("hunts that do not differ are %v", r)
 	}
-	if r := bootstrap(sumOfMedians, nil, others); r != (ratio{}) {
+	if r := measure.Bootstrap(measure.SumOfMedians, nil, others); r != (measure.Ratio{}) {
 		t.Errorf("no hunts are %v", r)
 	}
 }
 
 // What is recorded is not hunted again, unless the strategy's episodes are others now.
 func TestSearchGoesOn(t *testing.T) {
-	bubbles.Many(t)
+	testkit.ManyWorlds(t)
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("results", 0o755); err != nil {
 		t.Fatal(err)
@@ -83,7 +84,7 @@ func TestSearchGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	hunt := func() []chase {
-		old, err := readLines[chase](searchRecord)
+		old, err := measure.ReadLines[chase](searchRecord)
 		s := &search{old: old}
 		if err = errors.Join(err, s.hunt(t.Context(), found[0], "mix")); err != nil {
 			t.Fatal(err)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 
+	"github.com/zktorture/zktorture/results/internal/measure"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/zoo"
 )
@@ -20,7 +20,7 @@ type animal struct {
 	Hits    int         // hunts that found it
 }
 
-// Found tells whether there is a story.
+// Found reports whether there is a story.
 func (a animal) Found() bool { return a.Catches[0].Found != nil }
 
 // Story is the story, or an empty one.
@@ -35,7 +35,9 @@ func (a animal) Story() sim.Found {
 func (a animal) Operations() int { return zoo.Operations(a.Story()) }
 
 // Median is the median of the episodes in which it was found. A failed hunt counts with all its episodes.
-func (a animal) Median() int { return medianOf(a.Catches, func(c zoo.Catch) int { return c.Episodes }) }
+func (a animal) Median() int {
+	return measure.MedianOf(a.Catches, func(c zoo.Catch) int { return c.Episodes })
+}
 
 // Twin is the result of its twin.
 func (a animal) Twin() string {
@@ -66,9 +68,9 @@ func measureZoo(ctx context.Context) (data any, problem error) {
 	return facts{
 		"Seeds": zooSeeds, "EpisodesMax": zoo.EpisodesMax, "Animals": all, "Absentees": zoo.Absentees(),
 		"Missed": missed, "Hunts": hunts, "Accused": accused,
-		"Clients":    medianOf(told, func(a animal) int { return a.Story().Clients }),
-		"Operations": medianOf(told, animal.Operations),
-		"Faults":     medianOf(told, func(a animal) int { return a.Story().Faults }),
+		"Clients":    measure.MedianOf(told, func(a animal) int { return a.Story().Clients }),
+		"Operations": measure.MedianOf(told, animal.Operations),
+		"Faults":     measure.MedianOf(told, func(a animal) int { return a.Story().Faults }),
 	}, problem
 }
 
@@ -88,16 +90,4 @@ func huntSeeds(ctx context.Context, first *zoo.Hunter, each zoo.Animal) (animal,
 	}
 	fmt.Fprintf(os.Stderr, "%s: median of %d episodes\n", a.ID, a.Median())
 	return a, nil
-}
-
-func medianOf[T any](all []T, of func(T) int) int {
-	if len(all) == 0 {
-		return 0
-	}
-	var values []int
-	for _, one := range all {
-		values = append(values, of(one))
-	}
-	slices.Sort(values)
-	return values[len(values)/2]
 }

@@ -1,27 +1,31 @@
 // Pace runs a campaign of a correct recipe on one core. `go run ./results/generate faster` runs that of two commits in
 // turns, so it uses nothing in which commits differ.
 //
-//	go run ./results/pace KIND EPISODES SEED
+//	go run ./results/pace KIND[:RECIPE] EPISODES SEED
 //
-// It prints a JSON object: how many episodes, steps, allocations and bytes that were. The processor time is seen by who
-// runs it. Exit status 2: an error.
+// It prints a JSON object: how many episodes, steps, allocations, bytes and seconds that were. The processor time is
+// seen by who runs it. Exit status 2: an error.
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
+	"time"
 
-	"github.com/zktorture/zktorture/internal/gc"
+	"github.com/zktorture/zktorture/internal/resource"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
 func main() {
-	gc.Relax()
+	resource.RelaxGC()
 	runtime.GOMAXPROCS(1)
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "pace:", err)
@@ -31,9 +35,10 @@ func main() {
 
 func run(args []string) error {
 	if len(args) != 3 {
-		return fmt.Errorf("%d arguments: want KIND EPISODES SEED", len(args))
+		return fmt.Errorf("%d arguments: want KIND[:RECIPE] EPISODES SEED", len(args))
 	}
-	w, err := workload.Find(args[0], workload.Ours)
+	kind, recipe, _ := strings.Cut(args[0], ":")
+	w, err := workload.Find(kind, cmp.Or(recipe, workload.Ours))
 	if err != nil {
 		return err
 	}
@@ -46,8 +51,9 @@ func run(args []string) error {
 		return err
 	}
 	var before, after runtime.MemStats
+	begin := time.Now()
 	runtime.ReadMemStats(&before)
-	r, err := sim.Run(context.Background(), w, sim.Config{Episodes: episodes, Seed: seed, Faults: sim.AllFaults, Workers: 1})
+	r, err := sim.Run(context.Background(), w, sim.Config{Episodes: episodes, Seed: seed, Faults: world.AllFaults, Workers: 1})
 	if err != nil {
 		return err
 	}
@@ -55,8 +61,8 @@ func run(args []string) error {
 	if r.Verdict != sim.VerdictOK {
 		return fmt.Errorf("%s (%s): %s %s", r.Workload, r.Recipe, r.Verdict, r.Reason)
 	}
-	return json.NewEncoder(os.Stdout).Encode(map[string]int64{
-		"episodes": int64(r.Episodes), "steps": r.Steps,
-		"allocations": int64(after.Mallocs - before.Mallocs), "bytes": int64(after.TotalAlloc - before.TotalAlloc),
+	return json.NewEncoder(os.Stdout).Encode(map[string]any{
+		"episodes": r.Episodes, "steps": r.Steps, "seconds": time.Since(begin).Seconds(),
+		"allocations": after.Mallocs - before.Mallocs, "bytes": after.TotalAlloc - before.TotalAlloc,
 	})
 }

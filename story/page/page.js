@@ -22,7 +22,7 @@
   const note = (l, step) => {
     if (!there(l, step)) return l.until === step ? l.end : "gone since step " + l.until;
     if (l.from === step) return l.maker;
-    return l.sets.includes(step) ? "its data are set" : "";
+    return l.sets.includes(step) ? "data set" : "";
   };
 
   const row = (znode, step) => {
@@ -53,7 +53,7 @@
     const at = (f.time ? "step " : "stamp ") + f.step + (f.time ? " · " + f.time : "");
     scrub.setAttribute("aria-valuetext", at);
     $("at").textContent = at;
-    $("share").textContent = f.share < 0 ? "" : "chosen anew from here, " + f.share + " % of runs end in " + $("share").dataset.property;
+    $("share").textContent = f.share < 0 ? "" : "from here, " + f.share + " % of random runs end in " + $("share").dataset.property;
     $("lines").replaceChildren(...f.lines.map((l, i) => {
       const li = element("li", "", l);
       if (f.code[i]) li.append(element("div", "code", f.code[i]));

@@ -1,5 +1,5 @@
 // Package foreign has recipes of other projects, unmodified: locks, elections and claims in Go that take a *zk.Conn or
-// connect by themselves. What is here only gives each the methods that package workload calls. [Recipes] lists them;
+// connect by themselves. What is here only gives each the methods that package workload calls. The variable listed has them;
 // what came of torturing them is in results/foreigngo.md.
 //
 //	go -C zoo/foreign run ./torture run lock --recipe vault

@@ -68,7 +68,7 @@ func fieldOf(of reflect.Value, name string) reflect.Value {
 // On a good day, over TCP, each recipe does what its kind promises: clients get in one at a time, and all of them do.
 func TestGoodDays(t *testing.T) {
 	servers := fakezktest.Start(t, server.Config{})
-	for _, recipe := range Recipes {
+	for _, recipe := range listed {
 		t.Run(recipe.Kind+" "+recipe.Name, func(t *testing.T) {
 			t.Parallel()
 			var all sync.WaitGroup

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // known is a line of known.tsv: a defect, and where it shows.
@@ -49,7 +50,7 @@ func TestGoodDaysAreClean(t *testing.T) {
 	for _, k := range readKnown(t) {
 		broken[k.kind+k.recipe] = broken[k.kind+k.recipe] || k.faults == "none"
 	}
-	for _, r := range Recipes {
+	for _, r := range listed {
 		if broken[r.Kind+r.Name] {
 			continue
 		}
@@ -66,7 +67,7 @@ func campaign(t *testing.T, kind, recipe, faults, until string, episodes int) si
 	if !found {
 		t.Fatalf("there is no recipe %s of kind %s", recipe, kind)
 	}
-	may, err := sim.ParseFaults(faults)
+	may, err := world.ParseFaults(faults)
 	if err != nil {
 		t.Fatal(err)
 	}

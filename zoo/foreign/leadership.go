@@ -77,5 +77,5 @@ func (c *candidate) Resign(context.Context) error {
 	return nil
 }
 
-// IsOwner tells whether the candidate leads.
+// IsOwner reports whether the candidate leads.
 func (c *candidate) IsOwner() bool { return c.run.IsLeader() }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/ensemble"
-	"github.com/zktorture/zktorture/internal/await"
-	"github.com/zktorture/zktorture/internal/ensembletest"
+	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/live/ensemble"
+	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -83,7 +83,7 @@ func expiredWaiter(t *testing.T, server string) {
 		t.Fatal(err)
 	}
 	g.shut(false)
-	if err := await.From(t, "the waiter gets the lock", got); err != nil {
+	if err := testkit.From(t, "the waiter gets the lock", got); err != nil {
 		t.Errorf("the waiter does not get the lock: %v", err)
 	}
 }

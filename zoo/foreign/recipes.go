@@ -23,8 +23,8 @@ type Recipe struct {
 
 var unfair = []workload.Option{workload.Unfair()}
 
-// Recipes are all that there are.
-var Recipes = []Recipe{
+// listed are all that there are.
+var listed = []Recipe{
 	{Kind: "lock", Name: "go-zookeeper", Module: "github.com/go-zookeeper/zk", New: newGoZookeeper},
 	{Kind: "lock", Name: "gnmi-gateway", Module: "github.com/openconfig/gnmi-gateway", New: newGNMI, Terms: unfair},
 	{Kind: "lock", Name: "byteway", Module: "github.com/bytewayio/byteway/cypress", New: newByteway},
@@ -36,9 +36,9 @@ var Recipes = []Recipe{
 
 // Find returns the recipe of a kind and a name, and false if there is none.
 func Find(kind, name string) (r Recipe, found bool) {
-	i := slices.IndexFunc(Recipes, func(r Recipe) bool { return r.Kind == kind && r.Name == name })
+	i := slices.IndexFunc(listed, func(r Recipe) bool { return r.Kind == kind && r.Name == name })
 	if i < 0 {
 		return r, false
 	}
-	return Recipes[i], true
+	return listed[i], true
 }

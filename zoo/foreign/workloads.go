@@ -14,7 +14,7 @@ import (
 // Kinds are the recipes as workloads, by kind: their clients are the unmodified client libraries.
 func Kinds() (all []*workload.Kind) {
 	zerolog.SetGlobalLevel(zerolog.Disabled) // gnmi-gateway's
-	for _, r := range Recipes {
+	for _, r := range listed {
 		entry := workload.Entry{Recipe: r.Name, Help: r.Module, New: r.workload}
 		all = append(all, &workload.Kind{Name: r.Kind, Recipes: []workload.Entry{entry}})
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// Locker gives a [WriteLock] the methods of other locks of this project, the way in which its documentation says that
+// Locker gives a WriteLock of Apache ZooKeeper 3.4.6 the methods of other locks of this project, the way in which its documentation says that
 // it is to be used. It adds no fault and hides none. One user at a time; others that share the WriteLock have a
 // Locker of their own, see [Locker.Other].
 type Locker struct {
@@ -18,16 +18,19 @@ type Locker struct {
 
 // sharedWriteLock is a WriteLock with all who use it.
 type sharedWriteLock struct {
-	lock     *WriteLock
+	lock     *writeLock
 	acquired chan struct{}
 	calls    atomic.Int64  // of lockAcquired since Lock was called last
-	gate     chan struct{} // has room for one user
+	gate     chan struct{} // has room for one user; nil: nobody waits
 }
 
 // NewLocker returns a Locker with a WriteLock of its own.
 func NewLocker(conn recipes.Conn, dir string, bugs Bugs) *Locker {
 	s := &sharedWriteLock{acquired: make(chan struct{}, 1), gate: make(chan struct{}, 1)}
-	s.lock = NewWriteLock(conn, dir, nil, s, bugs)
+	s.lock = newWriteLock(conn, dir, s.lockAcquired, bugs)
+	if bugs.Has("W16") {
+		s.gate = nil // BUG: W16 the lock knows no owner: a second caller is told that it holds it
+	}
 	return &Locker{sharedWriteLock: s}
 }
 
@@ -37,17 +40,14 @@ func (l *Locker) Other() *Locker { return &Locker{sharedWriteLock: l.sharedWrite
 // SetRetryCount is the WriteLock's.
 func (l *Locker) SetRetryCount(n int) { l.lock.SetRetryCount(n) }
 
-// LockAcquired implements [LockListener].
-func (s *sharedWriteLock) LockAcquired() {
+// lockAcquired is the callback.
+func (s *sharedWriteLock) lockAcquired() {
 	s.calls.Add(1)
 	select {
 	case s.acquired <- struct{}{}:
 	default: // called before, and the user has not looked yet
 	}
 }
-
-// LockReleased implements [LockListener].
-func (s *sharedWriteLock) LockReleased() {}
 
 // Calls returns how often lockAcquired was called since Lock was. Once is right.
 func (s *sharedWriteLock) Calls() int { return int(s.calls.Load()) }
@@ -83,7 +83,7 @@ func (l *Locker) grab(ctx context.Context) error {
 
 // enter waits until no other user is between Lock and Unlock.
 func (l *Locker) enter(ctx context.Context) error {
-	if l.lock.bugs.Has("W16") { // BUG: W16 the lock knows no owner: a second caller is told that it holds it
+	if l.gate == nil {
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -123,17 +123,17 @@ func (l *Locker) Unlock(context.Context) error {
 // Close closes the WriteLock, not the connection.
 func (l *Locker) Close() { l.lock.Close() }
 
-// IsOwner tells whether the WriteLock believes to own the lock.
+// IsOwner reports whether the WriteLock believes to own the lock.
 func (l *Locker) IsOwner() bool { return l.lock.IsOwner() }
 
-// Queue gives a [DistributedQueue] the methods of other queues of this project.
+// Queue gives a DistributedQueue of Apache ZooKeeper 3.4.6 the methods of other queues of this project.
 type Queue struct {
-	queue *DistributedQueue
+	queue *distributedQueue
 }
 
 // NewQueue returns a Queue with a DistributedQueue of its own.
 func NewQueue(conn recipes.Conn, dir string, bugs Bugs) *Queue {
-	return &Queue{NewDistributedQueue(conn, dir, nil, bugs)}
+	return &Queue{newDistributedQueue(conn, dir, nil, bugs)}
 }
 
 // Offer appends an item.
@@ -175,7 +175,7 @@ func (q InsistentQueue) Offer(ctx context.Context, data []byte) error {
 // orEmpty says in this project's word what the original says with an exception. (Its poll and peek say it with null,
 // which an item without data is too.)
 func orEmpty(data []byte, err error) ([]byte, error) {
-	if err == ErrNoSuchElement {
+	if err == errNoSuchElement {
 		return nil, recipes.ErrEmpty
 	}
 	return data, err

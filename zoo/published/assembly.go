@@ -22,7 +22,6 @@ type assembly struct {
 	dir    string
 	size   int
 	prefix string // of the names of members
-	bugs   Bugs
 
 	own     string   // the member's name
 	session int64    // that owns its znode
@@ -66,18 +65,30 @@ func (a *assembly) join(name string, flags int32) error {
 
 // gather waits until enough says yes. enough names what will change when it may say so.
 func gather(ctx context.Context, enough func() (yes bool, changed []<-chan zk.Event, err error)) error {
+	return gatherBy(ctx, awaitChange, enough)
+}
+
+// gatherBy is gather with a way of its own to wait for a change.
+func gatherBy(ctx context.Context, await func(ctx context.Context, watches ...<-chan zk.Event) error,
+	enough func() (yes bool, changed []<-chan zk.Event, err error)) error {
 	for {
 		yes, changed, err := enough()
 		if yes || err != nil {
 			return err
 		}
-		if _, err := awaitAny(ctx, changed...); err != nil {
+		if err := await(ctx, changed...); err != nil {
 			return err
 		}
 	}
 }
 
-// counted tells whether enough members are there, of whatever round.
+// awaitChange waits for what a watch is set for.
+func awaitChange(ctx context.Context, watches ...<-chan zk.Event) error {
+	_, err := awaitAny(ctx, watches...)
+	return err
+}
+
+// counted reports whether enough members are there, of whatever round.
 func (a *assembly) counted() (yes bool, changed []<-chan zk.Event, err error) {
 	list, came, err := a.present(true)
 	a.round = list
@@ -90,7 +101,7 @@ func (a *assembly) surelyBegun(ctx context.Context) (yes bool, changed []<-chan 
 	return yes, changed, err
 }
 
-// begun tells whether a round has begun in which the member takes part, and if not, what will change when that may
+// begun reports whether a round has begun in which the member takes part, and if not, what will change when that may
 // be. A member that finds the last round over and enough members there begins the next.
 func (a *assembly) begun() (yes bool, changed []<-chan zk.Event, err error) {
 	for len(a.round) == 0 {
@@ -248,6 +259,22 @@ func (a *assembly) watched(ctx context.Context, name string) (gone <-chan zk.Eve
 		return nil, nil
 	}
 	return gone, placeLost(err)
+}
+
+// sayReady creates the znode "ready" if enough are there, else it waits until that is created.
+func (a *assembly) sayReady(ctx context.Context, there int, created <-chan zk.Event,
+	ask func(ctx context.Context, request func() error) error) error {
+	if there < a.size {
+		return awaitReady(ctx, created)
+	}
+	err := ask(ctx, func() error {
+		_, err := a.client.Create(a.dir+"/ready", nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+		return err
+	})
+	if errors.Is(err, zk.ErrNodeExists) {
+		return nil
+	}
+	return err
 }
 
 // awaitReady waits until a znode is created that was not there.

@@ -1,4 +1,4 @@
-package published_test
+package published
 
 import (
 	"context"
@@ -7,9 +7,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/zoo/published"
 )
 
 type doubleBarrier interface {
@@ -20,44 +19,26 @@ type doubleBarrier interface {
 // mended makes members of barriers for two.
 var mended = map[string]func(recipes.Conn) doubleBarrier{
 	"tutorial": func(c recipes.Conn) doubleBarrier {
-		return published.NewTutorialBarrier(c, "/a/barrier", 2, published.NoBugs())
+		return NewTutorialBarrier(c, "/a/barrier", 2, NoBugs())
 	},
 	"SyncPrimitive": func(c recipes.Conn) doubleBarrier {
-		return published.NewSyncPrimitiveBarrier(published.NewSyncPrimitive(), c, "/a/barrier", 2, published.NoBugs())
+		return NewSyncPrimitiveBarrier(NewSyncPrimitive(), c, "/a/barrier", 2, NoBugs())
 	},
 	"official": func(c recipes.Conn) doubleBarrier {
-		return published.NewOfficialDoubleBarrier(c, "/a/barrier", 2, published.NoBugs())
+		return NewOfficialDoubleBarrier(c, "/a/barrier", 2, NoBugs())
 	},
 	"Curator": func(c recipes.Conn) doubleBarrier {
-		return published.NewCuratorDoubleBarrier(c, "/a/barrier", 2, published.NoBugs())
+		return NewCuratorDoubleBarrier(c, "/a/barrier", 2, NoBugs())
 	},
 	"kazoo": func(c recipes.Conn) doubleBarrier {
-		return published.NewKazooDoubleBarrier(c, "/a/barrier", 2, published.NoBugs())
+		return NewKazooDoubleBarrier(c, "/a/barrier", 2, NoBugs())
 	},
-}
-
-func TestMendedBarriersOnAGoodDay(t *testing.T) {
-	for name, member := range mended {
-		t.Run(name, func(t *testing.T) {
-			world(t, func(t *testing.T, servers *fakezk.Local) {
-				c := connect(t, servers)
-				a, b := member(c), member(connect(t, servers))
-				for range 3 {
-					together(t, a.Enter, b.Enter)
-					together(t, a.Leave, b.Leave)
-				}
-				if names, _, err := c.Children("/a/barrier"); err != nil || len(names) > 0 {
-					t.Errorf("left are %v, %v", names, err)
-				}
-			})
-		})
-	}
 }
 
 // reborn has its session replaced when its first ephemeral znode has been made, before who has made it goes on.
 type reborn struct {
-	*fakezk.Conn
-	expire func(*fakezk.Conn)
+	*goclient.Conn
+	expire func(*goclient.Conn)
 }
 
 func (c *reborn) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
@@ -72,7 +53,7 @@ func (c *reborn) Create(path string, data []byte, flags int32, acl []zk.ACL) (st
 func TestMendedBarriersWhoseSessionIsReplaced(t *testing.T) {
 	for name, member := range mended {
 		t.Run(name, func(t *testing.T) {
-			world(t, func(t *testing.T, servers *fakezk.Local) {
+			world(t, func(t *testing.T, servers *goclient.Local) {
 				c := connect(t, servers)
 				a, b := member(&reborn{c, servers.Expire}), member(connect(t, servers))
 				together(t, a.Enter, b.Enter)
@@ -97,11 +78,11 @@ func together(t *testing.T, first, second func(context.Context) error) {
 
 // As it was published nobody waits for anybody when leaving, and the next round begins with one.
 func TestSyncPrimitiveBarrierAsPublished(t *testing.T) {
-	world(t, func(t *testing.T, servers *fakezk.Local) {
-		static := published.NewSyncPrimitive()
+	world(t, func(t *testing.T, servers *goclient.Local) {
+		static := NewSyncPrimitive()
 		c := connect(t, servers)
-		a := published.NewSyncPrimitiveBarrier(static, c, "/b1", 2, published.AllBugs())
-		b := published.NewSyncPrimitiveBarrier(static, c, "/b1", 2, published.AllBugs())
+		a := NewSyncPrimitiveBarrier(static, c, "/b1", 2, AllBugs())
+		b := NewSyncPrimitiveBarrier(static, c, "/b1", 2, AllBugs())
 		together(t, a.Enter, b.Enter)
 		must(t, a.Leave(t.Context()))
 		must(t, a.Enter(t.Context()))

@@ -20,11 +20,11 @@ func NoBugs() Bugs { return Bugs{} }
 // OnlyBugs is the recipe with these bugs and no others.
 func OnlyBugs(ids ...string) Bugs { return Bugs{ids: slices.Clone(ids)} }
 
-// Has tells whether a bug is in force. The recipe had it when it was published.
+// Has reports whether a bug is in force. The recipe had it when it was published.
 func (b Bugs) Has(id string) bool { return b.all || slices.Contains(b.ids, id) }
 
-// Later tells whether a bug is in force that the class did not have when it was published so, but has in other
-// versions: only by its name.
+// Later reports whether a bug is in force that the class did not have when it was published so, but
+// has in other versions: only by its name.
 func (b Bugs) Later(id string) bool { return slices.Contains(b.ids, id) }
 
 // String lists the ids.
@@ -36,4 +36,21 @@ func (b Bugs) String() string {
 		return "none"
 	}
 	return strings.Join(b.ids, ",")
+}
+
+// mistake is a known bug of a recipe: it puts a short function of its own, or a value, in the place
+// of a step of the correct recipe.
+type mistake[R any] struct {
+	id      string
+	replace func(r *R)
+}
+
+// mistaken makes those mistakes in a correct recipe that are in force, in their order.
+func mistaken[R any](r *R, inForce func(id string) bool, all []mistake[R]) *R {
+	for _, m := range all {
+		if inForce(m.id) {
+			m.replace(r)
+		}
+	}
+	return r
 }

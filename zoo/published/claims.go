@@ -39,7 +39,7 @@ func makeClaim(client recipes.Conn, path string) (c claim, made bool, err error)
 	return c, made, err
 }
 
-// held tells whether the claim is there, in this session.
+// held reports whether the claim is there, in this session.
 func (c claim) held(ctx context.Context) (bool, error) {
 	var data []byte
 	var stat *zk.Stat
@@ -132,4 +132,53 @@ func (i *ClaimedItem) Done(context.Context) error {
 		return nil
 	}
 	return i.claim.finish(i.item)
+}
+
+// Consumer works on the items of a DistributedQueue of Apache ZooKeeper 3.4.6, and none is to be lost when it dies. With DQ4 it does so as
+// the class wants it to be used: it takes an item, and then works on it. Else it claims an item with a znode beside
+// it, and removes both when the work is done.
+type Consumer struct {
+	queue *distributedQueue
+	items
+}
+
+// NewConsumer returns a consumer with a DistributedQueue of its own.
+func NewConsumer(zookeeper recipes.Conn, dir string, bugs Bugs) *Consumer {
+	return &Consumer{
+		newDistributedQueue(zookeeper, dir, nil, bugs),
+		items{client: zookeeper, dir: dir, head: len(prefix), claims: takenPrefix, bugs: bugs},
+	}
+}
+
+// Offer appends an item.
+func (c *Consumer) Offer(_ context.Context, data []byte) error {
+	_, err := c.queue.Offer(data)
+	return err
+}
+
+// takenPrefix begins the names of claims.
+const takenPrefix = "taken-"
+
+// Claim waits for an item to work on.
+func (c *Consumer) Claim(ctx context.Context) (*ClaimedItem, error) {
+	if c.bugs.Has("DQ4") {
+		data, err := c.queue.Take(ctx)
+		return &ClaimedItem{data: data}, err // BUG: DQ4 the item is gone: who dies from here on takes it along
+	}
+	for {
+		free, watch, err := c.list(ctx, true)
+		if err != nil {
+			return nil, err
+		}
+		if len(free) == 0 {
+			if err := await(ctx, watch); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		item, err := claimItem(c.client, c.dir+"/"+free[0], c.dir+"/"+takenPrefix+free[0])
+		if item != nil || err != nil {
+			return item, err
+		}
+	}
 }

@@ -90,7 +90,7 @@ func (c *condition) giveUp(self chan struct{}) (inside chan struct{}) {
 	return c.queue()
 }
 
-// notify wakes the one that has waited longest, and tells whether there was one. It is called inside the monitor.
+// notify wakes the one that has waited longest, and reports whether there was one. It is called inside the monitor.
 func (c *condition) notify() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

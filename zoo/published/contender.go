@@ -1,8 +1,10 @@
 package published
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,16 +24,17 @@ type contender struct {
 	prefix, infix string // of names: prefix, guid, infix, sequence number
 	flags         int32
 	anonymous     bool // there is no guid, so that a znode is not found again
-	bugs          Bugs
+	lineUp        func(c *contender, ctx context.Context, children []string) (names []string, err error)
 
 	guid    string
 	session int64  // in which the guid was made
 	path    string // of the znode; "" if none is known of
 }
 
-func newContender(client recipes.Conn, dir, prefix, infix string, bugs Bugs) contender {
+func newContender(client recipes.Conn, dir, prefix, infix string) contender {
 	return contender{
-		client: client, dir: dir, prefix: prefix, infix: infix, flags: zk.FlagEphemeralSequential, bugs: bugs,
+		client: client, dir: dir, prefix: prefix, infix: infix, flags: zk.FlagEphemeralSequential,
+		lineUp: (*contender).byNumber,
 	}
 }
 
@@ -133,7 +136,7 @@ func (c *contender) find(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// owned tells whether a znode belongs to the session, as far as znodes do.
+// owned reports whether a znode belongs to the session, as far as znodes do.
 func (c *contender) owned(stat *zk.Stat) bool {
 	return c.flags&zk.FlagEphemeral == 0 || stat.EphemeralOwner == c.client.SessionID()
 }
@@ -166,32 +169,33 @@ func (c *contender) children(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// line lists the names in the directory, the first in the line first, and says where the own one is: -1 if it is gone.
+// line lists the names in the directory, the first in the line first, and says where the own one is:
+// -1 if it is gone.
 func (c *contender) line(ctx context.Context) (names []string, own int, err error) {
-	children, err := c.children(ctx)
+	names, err = c.children(ctx)
+	if err == nil {
+		names, err = c.lineUp(c, ctx, names)
+	}
 	if err != nil {
 		return nil, -1, err
 	}
-	line, err := c.order(ctx, children)
-	if err != nil {
-		return nil, -1, err
-	}
-	own = -1
-	for i, s := range line {
-		if c.path == c.dir+"/"+s.name {
-			own = i
-		}
-		names = append(names, s.name)
-	}
-	return names, own, nil
+	return names, slices.Index(names, strings.TrimPrefix(c.path, c.dir+"/")), nil
 }
 
-// lineByText is line with the numbers in the order of texts.
-func (c *contender) lineByText(ctx context.Context) (names []string, own int, err error) {
-	names, err = c.children(ctx)
+// byNumber is how children stand in line.
+func (c *contender) byNumber(ctx context.Context, children []string) (names []string, err error) {
+	line, err := c.order(ctx, children)
+	for _, s := range line {
+		names = append(names, s.name)
+	}
+	return names, err
+}
+
+// byText stands children in line by their numbers as texts.
+func (c *contender) byText(_ context.Context, names []string) ([]string, error) {
 	number := func(name string) string { return name[min(len(c.stem()), len(name)):] }
 	slices.SortFunc(names, func(a, b string) int { return strings.Compare(number(a), number(b)) })
-	return names, slices.Index(names, strings.TrimPrefix(c.path, c.dir+"/")), err
+	return names, nil
 }
 
 // order puts names in order, and leaves out those without a number.
@@ -215,7 +219,7 @@ func sequenceOf(name string) (int64, bool) {
 	return n, err == nil
 }
 
-// confirm tells whether the own znode is there and belongs to the session, which may have been replaced: only then
+// confirm reports whether the own znode is there and belongs to the session, which may have been replaced: only then
 // does being first mean anything. The watch is on that znode.
 func (c *contender) confirm(ctx context.Context) (watch <-chan zk.Event, held bool, err error) {
 	var stat *zk.Stat
@@ -226,7 +230,7 @@ func (c *contender) confirm(ctx context.Context) (watch <-chan zk.Event, held bo
 	return watch, err == nil && c.owned(stat), err
 }
 
-// keeps tells whether the znode is there and belongs to the session.
+// keeps reports whether the znode is there and belongs to the session.
 func (c *contender) keeps(ctx context.Context) (bool, error) {
 	stat, err := statOf(ctx, c.client, c.path)
 	return stat != nil && c.owned(stat), err
@@ -278,4 +282,47 @@ func (c *contender) lost(ctx context.Context) (paths []string, err error) {
 		paths = append(paths, c.dir+"/"+name)
 	}
 	return paths, err
+}
+
+// standing is a znode in a line, and the number by which it stands there.
+type standing struct {
+	head   string // comes before the number; "" where all are equal
+	number int64
+	name   string
+}
+
+// inOrder sorts a directory's znodes. Their numbers are the sequence numbers or, after the wrap of those, the
+// transactions that created the znodes; what is gone when asked for these is left out.
+func inOrder(ctx context.Context, client recipes.Conn, dir string, line []standing) ([]standing, error) {
+	if slices.ContainsFunc(line, standing.wrapped) {
+		var err error
+		if line, err = dated(ctx, client, dir, line); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(line, standing.compare)
+	return line, nil
+}
+
+func (s standing) wrapped() bool { return wrapped(s.number) }
+
+func (s standing) compare(t standing) int {
+	return cmp.Or(strings.Compare(s.head, t.head), cmp.Compare(s.number, t.number), strings.Compare(s.name, t.name))
+}
+
+// wrapped reports whether a sequence number may not be greater than all before it.
+func wrapped(number int64) bool { return number < 0 || number == math.MaxInt32 }
+
+func dated(ctx context.Context, client recipes.Conn, dir string, line []standing) (alive []standing, err error) {
+	for _, s := range line {
+		stat, err := statOf(ctx, client, dir+"/"+s.name)
+		if err != nil {
+			return nil, err
+		}
+		if stat != nil {
+			s.number = stat.Czxid
+			alive = append(alive, s)
+		}
+	}
+	return alive, nil
 }

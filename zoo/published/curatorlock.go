@@ -3,6 +3,7 @@ package published
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,11 +25,17 @@ type CuratorLock struct {
 	basePath string
 	ourPath  contender
 	expires  time.Duration
-	bugs     Bugs
 
 	refs  sync.Mutex
 	token int64
 	lost  chan struct{} // of the hold
+
+	// The steps in which it had bugs.
+	uncreated func(err error) error           // what to do by an error of the create
+	catchUp   func() error                    // before a lost create is looked for
+	leave     func(ctx context.Context) error // after a failed wait
+	tokenOf   func(stat *zk.Stat) int64
+	unlock    func() error
 }
 
 // curatorRetries is what the retry policy of the client allows, at once, as RetryOneTime does.
@@ -38,10 +45,39 @@ const curatorRetries = 1
 // has been SUSPENDED for the time expires, which Curator's users set as a share of the session timeout
 // (simulatedSessionExpirationPercent).
 func NewCuratorLock(client recipes.Conn, path string, expires time.Duration, bugs Bugs) *CuratorLock {
-	return &CuratorLock{
-		client: client, basePath: path, ourPath: newContender(client, path, "_c_", "-lock-", bugs), expires: expires,
-		bugs: bugs, lost: make(chan struct{}),
+	c := &CuratorLock{
+		client: client, basePath: path, ourPath: newContender(client, path, "_c_", "-lock-"), expires: expires,
+		lost: make(chan struct{}), tokenOf: func(stat *zk.Stat) int64 { return stat.Czxid },
 	}
+	c.uncreated, c.unlock = c.ourPath.orWithdraw, c.ourPath.withdraw
+	c.catchUp = func() error { _, err := client.Sync(path); return err }
+	c.leave = func(context.Context) error { return c.ourPath.withdraw() }
+	return mistaken(c, bugs.Has, curatorLockMistakes)
+}
+
+var curatorLockMistakes = []mistake[CuratorLock]{
+	// BUG: L16 the create may have been carried out, and nobody looks for the znode
+	{"L16", func(c *CuratorLock) { c.uncreated = func(err error) error { return err } }},
+	{"L19", func(c *CuratorLock) {
+		c.leave = func(ctx context.Context) error {
+			if ctx.Err() == nil { // BUG: L19 only who is interrupted deletes the znode
+				return nil
+			}
+			return c.ourPath.withdraw()
+		}
+	}},
+	// BUG: L20 no sync before: the server that answers may not have seen the create
+	{"L20", func(c *CuratorLock) { c.catchUp = func() error { return nil } }},
+	// BUG: L22 nothing by which the resource could tell an old holder from a new one
+	{"L22", func(c *CuratorLock) { c.tokenOf = func(*zk.Stat) int64 { return 0 } }},
+	{"X6", func(c *CuratorLock) {
+		c.unlock = func() error {
+			if closed(c.Lost()) { // BUG: X6 LOST is a timer of the client: the session may live, and the znode with it
+				return nil
+			}
+			return c.ourPath.withdraw()
+		}
+	}},
 }
 
 // retryLoop sends a request, and again when the connection was lost, as often as the policy allows.
@@ -91,10 +127,7 @@ func (c *CuratorLock) createsTheLock() error {
 		}
 		return c.create()
 	})
-	if c.bugs.Has("L16") { // BUG: L16 the create may have been carried out, and nobody looks for the znode
-		return err
-	}
-	return c.ourPath.orWithdraw(err)
+	return c.uncreated(err)
 }
 
 func (c *CuratorLock) create() error {
@@ -108,10 +141,8 @@ func (c *CuratorLock) create() error {
 
 // findProtectedNode looks for what a create has made whose reply was lost.
 func (c *CuratorLock) findProtectedNode() (bool, error) {
-	if !c.bugs.Has("L20") { // BUG: L20 no sync before: the server that answers may not have seen the create
-		if _, err := c.client.Sync(c.basePath); err != nil {
-			return false, err
-		}
+	if err := c.catchUp(); err != nil {
+		return false, err
 	}
 	names, _, err := c.client.Children(c.basePath)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
@@ -141,13 +172,10 @@ func (c *CuratorLock) internalLockLoop(ctx context.Context, wait bool) (haveTheL
 			err = c.watch(ctx, c.basePath+"/"+pathToWatch)
 		}
 	}
-	if ctx.Err() != nil || !c.bugs.Has("L19") { // BUG: L19 only who is interrupted deletes the znode
-		err = errors.Join(err, c.ourPath.withdraw())
-	}
-	return false, err
+	return false, errors.Join(err, c.leave(ctx))
 }
 
-// getsTheLock tells whether the own znode is the first, else which is right before it. It returns zk.ErrNoNode if it
+// getsTheLock reports whether the own znode is the first, else which is right before it. It returns zk.ErrNoNode if it
 // is missing.
 func (c *CuratorLock) getsTheLock(ctx context.Context) (getsTheLock bool, pathToWatch string, err error) {
 	var children []string
@@ -200,7 +228,7 @@ func (c *CuratorLock) hold() error {
 	lost := make(chan struct{})
 	c.refs.Lock()
 	defer c.refs.Unlock()
-	c.token, c.lost = stat.Czxid, lost
+	c.token, c.lost = c.tokenOf(stat), lost
 	go c.connectionStates(watcher, lost)
 	return nil
 }
@@ -229,14 +257,7 @@ func (c *CuratorLock) connectionStates(watcher <-chan zk.Event, lost chan struct
 
 // Unlock releases the lock.
 func (c *CuratorLock) Unlock(context.Context) error {
-	if c.bugs.Has("X6") { // BUG: X6 LOST is a timer of the client: the session may live, and the znode with it
-		select {
-		case <-c.Lost():
-			return nil
-		default:
-		}
-	}
-	return c.ourPath.withdraw()
+	return c.unlock()
 }
 
 // Lost returns a channel that is closed when the hold is lost.
@@ -248,10 +269,105 @@ func (c *CuratorLock) Lost() <-chan struct{} {
 
 // Token returns the transaction that created the znode of the hold.
 func (c *CuratorLock) Token() int64 {
-	if c.bugs.Has("L22") { // BUG: L22 nothing by which the resource could tell an old holder from a new one
-		return 0
-	}
 	c.refs.Lock()
 	defer c.refs.Unlock()
 	return c.token
 }
+
+// CuratorSemaphore is a counting semaphore. After org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2,
+// Apache Curator 2: with S4 before 8dc0283e (2016), with S5 before CURATOR-315 was fixed. The holder of the lock,
+// one at a time, adds a lease and waits until there are not too many.
+type CuratorSemaphore struct {
+	client    recipes.Conn
+	path      string
+	maxLeases int
+	bugs      Bugs
+
+	leases []contender // of this acquisition
+}
+
+// The directories of a CuratorSemaphore.
+const (
+	lockParent  = "/locks"
+	leaseParent = "/leases"
+)
+
+// NewCuratorSemaphore returns a semaphore; nothing is sent before it is used.
+func NewCuratorSemaphore(client recipes.Conn, path string, maxLeases int, bugs Bugs) *CuratorSemaphore {
+	return &CuratorSemaphore{client: client, path: path, maxLeases: maxLeases, bugs: bugs}
+}
+
+// errMissingNode is RETRY_DUE_TO_MISSING_NODE.
+var errMissingNode = errors.New("sequential path not found")
+
+// Acquire waits until a lease is held.
+func (s *CuratorSemaphore) Acquire(ctx context.Context) error {
+	s.leases = nil
+	for {
+		err := s.acquire1Lease(ctx)
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, errMissingNode):
+			return errors.Join(err, s.returnAll())
+		case !s.bugs.Has("S5"): // BUG: S5 the lease that is missing stays the one that will be returned
+			s.leases = nil
+		}
+	}
+}
+
+// acquire1Lease acquires a lease, and makes sure that it is still there when the lock is released.
+func (s *CuratorSemaphore) acquire1Lease(ctx context.Context) error {
+	lock := newContender(s.client, s.path+lockParent, "_c_", "-lock-")
+	err := lockAround(ctx, &lock, func() error { return s.internalAcquire1Lease(ctx, lock.path) })
+	if err != nil {
+		return err
+	}
+	held, err := s.leases[len(s.leases)-1].keeps(ctx)
+	if err == nil && !held {
+		err = errMissingNode
+	}
+	return err
+}
+
+func (s *CuratorSemaphore) internalAcquire1Lease(ctx context.Context, lock string) error {
+	leasesPath := s.path + leaseParent
+	if err := surePath(ctx, s.client, leasesPath); err != nil {
+		return err
+	}
+	lease := newContender(s.client, leasesPath, "_c_", "-lease-")
+	err := lease.enlistUnder(ctx, lock)
+	if errors.Is(err, zk.ErrNoNode) {
+		return errMissingNode
+	}
+	s.leases = append(s.leases, lease)
+	for err == nil {
+		var children []string
+		var watcher <-chan zk.Event
+		children, _, watcher, err = s.client.ChildrenW(leasesPath)
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			return errMissingNode
+		case err != nil && s.bugs.Has("S4"): // BUG: S4 the lease is there, and nobody knows of it any more
+			s.leases = s.leases[:len(s.leases)-1]
+		case err != nil:
+		case !slices.Contains(children, lease.path[len(leasesPath)+1:]):
+			return errMissingNode // the session has expired
+		case len(children) <= s.maxLeases:
+			return nil
+		default:
+			_, err = lease.hear(ctx, watcher)
+		}
+	}
+	return err
+}
+
+func (s *CuratorSemaphore) returnAll() (err error) {
+	for i := range s.leases {
+		err = errors.Join(err, s.leases[i].withdraw())
+	}
+	return err
+}
+
+// Release returns the lease: of those that were made, the first.
+func (s *CuratorSemaphore) Release(context.Context) error { return s.leases[0].withdraw() }

@@ -16,48 +16,34 @@ import (
 type DistributedLock struct {
 	contender
 	owner
+	bugs Bugs
 }
 
 // NewDistributedLock returns a lock; nothing is sent before it is used.
 func NewDistributedLock(zkClient recipes.Conn, lockPath string, bugs Bugs) *DistributedLock {
-	return &DistributedLock{contender: newContender(zkClient, lockPath, "member_", "-", bugs)}
+	return &DistributedLock{contender: newContender(zkClient, lockPath, "member_", "-"), bugs: bugs}
 }
 
 // Lock waits until the lock is held.
 func (d *DistributedLock) Lock(ctx context.Context) error {
-	err := d.enlist(ctx) // prepare
-	for err == nil {
-		var predecessor string
-		if predecessor, err = d.checkForLock(ctx); err != nil || predecessor == "" {
-			break
+	if err := d.enlist(ctx); err != nil { // prepare
+		return d.orWithdraw(err)
+	}
+	late := false
+	watch, err := d.reachTurn(ctx, rightBefore, func(name string) (bool, error) { // checkForLock
+		err := d.awaitDeletion(ctx, name)
+		if late = ctx.Err() != nil; late {
+			err = ctx.Err()
 		}
-		err = d.awaitDeletion(ctx, predecessor)
-		if ctx.Err() != nil && d.bugs.Has("L28") { // BUG: L28 the time is up, and the znode stays in the queue
-			return ctx.Err()
-		}
+		return false, err
+	})
+	switch {
+	case err == nil:
+		d.holdLock(watch)
+	case late && d.bugs.Has("L28"): // BUG: L28 the time is up, and the znode stays in the queue
+		return err
 	}
 	return d.orWithdraw(err) // cancelAttempt
-}
-
-// checkForLock begins to hold the lock if the own znode is the first, else it names the znode right before.
-func (d *DistributedLock) checkForLock(ctx context.Context) (predecessor string, err error) {
-	for {
-		members, own, err := d.line(ctx)
-		if err != nil {
-			return "", err
-		}
-		if own > 0 {
-			return members[own-1], nil
-		}
-		watch, held, err := d.first(ctx, own)
-		if err != nil {
-			return "", err
-		}
-		if held {
-			d.holdLock(watch)
-			return "", nil
-		}
-	}
 }
 
 // holdLock begins to hold the lock.

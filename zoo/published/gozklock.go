@@ -12,39 +12,89 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// GoZKLock is a mutual exclusion lock. After zk.Lock, go-zookeeper/zk, file lock.go, as it was at several commits:
-// L13 before f774f13 (2013), L12 before 1d7be4e (2016), L14 before 21b4929 (2021), the others up to 6d30b8b.
+// GoZKLock is a mutual exclusion lock. After zk.Lock, go-zookeeper/zk, file lock.go, as it was at
+// several commits: L13 before f774f13 (2013), L12 before 1d7be4e (2016), L14 before 21b4929 (2021),
+// the others up to 6d30b8b.
 //
-// The original's Lock cannot be interrupted. Here a caller may give up while it waits, and the znode is deleted then,
-// whatever the bugs.
+// The original's Lock cannot be interrupted. Here a caller may give up while it waits, and the
+// znode is deleted then, whatever the bugs.
 type GoZKLock struct {
 	c        recipes.Conn
 	path     string
 	lockPath string
-	bugs     Bugs
 	place    contender // does what CreateProtectedEphemeralSequential is for
+
+	// The steps in which it had bugs.
+	ask       func(ctx context.Context, request func() error) error
+	failed    func(ctx context.Context, err error) error // of Lock
+	isEmpty   func(err error) bool                       // by an error of the list
+	numbered  func(ctx context.Context, names []string) ([]standing, error)
+	separator string // before the number
+	least     int64  // below all numbers
+	holds     func(ctx context.Context, ours, first bool) (bool, error)
+	gone      func(ctx context.Context) error // the next in line was not there
+	woken     func(event zk.Event) error
 }
 
 // NewGoZKLock returns a lock, which starts unlocked.
 func NewGoZKLock(c recipes.Conn, path string, bugs Bugs) *GoZKLock {
-	return &GoZKLock{c: c, path: path, bugs: bugs, place: newContender(c, path, "_c_", "-lock-", bugs)}
+	l := &GoZKLock{
+		c: c, path: path, place: newContender(c, path, "_c_", "-lock-"),
+		ask: retry, separator: "lock-", least: math.MinInt64,
+		isEmpty: func(err error) bool { return errors.Is(err, zk.ErrNoNode) },
+		gone:    func(context.Context) error { return nil }, // try again
+		woken:   func(zk.Event) error { return nil },
+	}
+	l.failed = func(_ context.Context, err error) error { return l.place.orWithdraw(err) }
+	l.numbered, l.holds = l.place.order, l.confirm
+	return mistaken(l, bugs.Has, goZKLockMistakes)
 }
 
-// Lock waits until the lock is acquired or an error occurs. If this instance has the lock already it returns
-// zk.ErrDeadlock.
+var goZKLockMistakes = []mistake[GoZKLock]{
+	{"L9", func(l *GoZKLock) {
+		l.holds = func(ctx context.Context, ours, first bool) (bool, error) {
+			if first { // BUG: L9 so is a znode that is gone, until a lower one is seen
+				return true, nil
+			}
+			return l.confirm(ctx, ours, first)
+		}
+	}},
+	{"L10", func(l *GoZKLock) {
+		l.ask = once
+		l.isEmpty = func(error) bool { return false }
+		l.woken = func(event zk.Event) error { return event.Err }
+		l.failed = func(ctx context.Context, err error) error {
+			if ctx.Err() == nil { // BUG: L10 the znode stays in the queue, and Unlock says "not locked"
+				return err
+			}
+			return l.place.orWithdraw(err)
+		}
+	}},
+	// BUG: L13 nothing is watched, and the channel is nil
+	{"L13", func(l *GoZKLock) { l.gone = func(ctx context.Context) error { return l.hear(ctx, nil) } }},
+	{"L14", func(l *GoZKLock) {
+		l.numbered = l.parsed
+		l.separator = "-" // BUG: L14 also the sign of a number after the wrap
+	}},
+	{"L15", func(l *GoZKLock) {
+		l.numbered = l.parsed
+		l.least = -1 // BUG: L15 after the wrap all numbers are skipped, with the same effect as L12
+	}},
+	// BUG: L12 number 0 is skipped, and l.path + "/" is watched: NoNode in 2016, an invalid path today
+	{"L12", func(l *GoZKLock) { l.least = 0 }},
+}
+
+// Lock waits until the lock is acquired or an error occurs. If this instance has the lock already
+// it returns zk.ErrDeadlock.
 func (l *GoZKLock) Lock(ctx context.Context) error {
 	if l.lockPath != "" {
 		return zk.ErrDeadlock
 	}
-	err := l.acquire(ctx)
-	switch {
-	case err == nil:
-		l.lockPath = l.place.path
-	case ctx.Err() == nil && l.bugs.Has("L10"): // BUG: L10 the znode stays in the queue, and Unlock says "not locked"
-	default:
-		err = l.place.orWithdraw(err)
+	if err := l.acquire(ctx); err != nil {
+		return l.failed(ctx, err)
 	}
-	return err
+	l.lockPath = l.place.path
+	return nil
 }
 
 func (l *GoZKLock) acquire(ctx context.Context) error {
@@ -60,11 +110,8 @@ func (l *GoZKLock) acquire(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if first && l.bugs.Has("L9") { // BUG: L9 so is a znode that is gone, until a lower one is seen
-			return nil
-		}
 		if first || !ours {
-			_, held, err := l.place.first(ctx, l.listed(ours))
+			held, err := l.holds(ctx, ours, first)
 			if held || err != nil {
 				return err
 			}
@@ -77,27 +124,32 @@ func (l *GoZKLock) acquire(ctx context.Context) error {
 	}
 }
 
-// listed is the position of a znode that is first if it is there.
-func (l *GoZKLock) listed(ours bool) int {
+// confirm looks whether a znode that is first, if it is there, is this session's, and makes another
+// if it is not.
+func (l *GoZKLock) confirm(ctx context.Context, ours, _ bool) (held bool, err error) {
+	listed := -1
 	if ours {
-		return 0
+		listed = 0
 	}
-	return -1
+	_, held, err = l.place.first(ctx, listed)
+	return held, err
 }
 
 // children lists the contenders with their numbers.
-func (l *GoZKLock) children(ctx context.Context) (children []standing, err error) {
+func (l *GoZKLock) children(ctx context.Context) ([]standing, error) {
 	var names []string
-	err = l.ask(ctx, func() (err error) { names, _, err = l.c.Children(l.path); return err })
-	if errors.Is(err, zk.ErrNoNode) && !l.bugs.Has("L10") {
+	err := l.ask(ctx, func() (err error) { names, _, err = l.c.Children(l.path); return err })
+	if err != nil && l.isEmpty(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !l.bugs.Has("L14") && !l.bugs.Has("L15") {
-		return l.place.order(ctx, names)
-	}
+	return l.numbered(ctx, names)
+}
+
+// parsed gives names the numbers that they end in.
+func (l *GoZKLock) parsed(_ context.Context, names []string) (children []standing, err error) {
 	for _, name := range names {
 		s, err := l.parseSeq(name)
 		if err != nil {
@@ -108,39 +160,20 @@ func (l *GoZKLock) children(ctx context.Context) (children []standing, err error
 	return children, nil
 }
 
-// ask sends a request.
-func (l *GoZKLock) ask(ctx context.Context, request func() error) error {
-	if l.bugs.Has("L10") {
-		return request()
-	}
-	return retry(ctx, request)
-}
-
 // parseSeq is the sequence number of a name.
 func (l *GoZKLock) parseSeq(name string) (int64, error) {
-	separator := "lock-"
-	if l.bugs.Has("L14") {
-		separator = "-" // BUG: L14 also the sign of a number after the wrap
-	}
-	parts := strings.Split(name, separator)
+	parts := strings.Split(name, l.separator)
 	return strconv.ParseInt(parts[len(parts)-1], 10, 64)
 }
 
-// neighbours says whether the own znode is among the children, whether it has the lowest number, and which comes
-// right before it.
+// neighbours says whether the own znode is among the children, whether it has the lowest number,
+// and which comes right before it.
 func (l *GoZKLock) neighbours(children []standing) (ours, first bool, prevSeqPath string, err error) {
 	seq, err := l.own(children)
 	if err != nil {
 		return false, false, "", err
 	}
-	lowestSeq := seq
-	prevSeq := int64(math.MinInt64)
-	switch {
-	case l.bugs.Has("L12"):
-		prevSeq = 0 // BUG: L12 number 0 is skipped, and l.path + "/" is watched: NoNode in 2016, an invalid path today
-	case l.bugs.Has("L15"):
-		prevSeq = -1 // BUG: L15 after the wrap all numbers are skipped, with the same effect
-	}
+	lowestSeq, prevSeq := seq, l.least
 	for _, p := range children {
 		lowestSeq = min(lowestSeq, p.number)
 		if p.number < seq && p.number > prevSeq {
@@ -166,20 +199,24 @@ func (l *GoZKLock) await(ctx context.Context, name string) error {
 	var ch <-chan zk.Event
 	err := l.ask(ctx, func() (err error) { _, _, ch, err = l.c.GetW(l.path + "/" + name); return err })
 	switch {
-	case errors.Is(err, zk.ErrNoNode) && l.bugs.Has("L13"): // BUG: L13 nothing is watched, and ch is nil
 	case errors.Is(err, zk.ErrNoNode):
-		return nil // try again
+		return l.gone(ctx)
 	case err != nil:
 		return err
 	}
+	return l.hear(ctx, ch)
+}
+
+func (l *GoZKLock) hear(ctx context.Context, ch <-chan zk.Event) error {
 	event, err := l.place.hear(ctx, ch)
-	if event.Err != nil && l.bugs.Has("L10") {
-		return event.Err
+	if woken := l.woken(event); woken != nil {
+		return woken
 	}
 	return err
 }
 
-// Unlock releases an acquired lock. If the lock is not held by this instance it returns zk.ErrNotLocked.
+// Unlock releases an acquired lock. If the lock is not held by this instance it returns
+// zk.ErrNotLocked.
 func (l *GoZKLock) Unlock(context.Context) error {
 	if l.lockPath == "" {
 		return zk.ErrNotLocked

@@ -138,7 +138,7 @@ func (d items) take(ctx context.Context, op, name string) ([]byte, error) {
 	return data, d.delete(op, name, data)
 }
 
-// consume takes the first item, or waits for one if it is to; else it returns recipes.ErrEmpty. take tells whether to
+// consume takes the first item, or waits for one if it is to; else it returns recipes.ErrEmpty. take reports whether to
 // go on with the next item: another consumer was faster.
 func (d items) consume(ctx context.Context, wait bool,
 	take func(name string) (data []byte, next bool, err error)) ([]byte, error) {

@@ -15,11 +15,18 @@ import (
 // The end of a context is what the original's cancel and timeout are. The name of a znode has a hyphen more, and a
 // guid for each znode, not for each object. That the first znode is one's own, and not that of a session which has
 // been replaced, is looked at here only.
-type KazooLock struct{ contender }
+type KazooLock struct {
+	contender
+	bugs Bugs
+}
 
 // NewKazooLock returns a lock; nothing is sent before it is used.
 func NewKazooLock(client recipes.Conn, path string, bugs Bugs) *KazooLock {
-	return &KazooLock{newContender(client, path, "", "__lock__-", bugs)}
+	l := &KazooLock{newContender(client, path, "", "__lock__-"), bugs}
+	if bugs.Has("L7") {
+		l.lineUp = (*contender).byText // BUG: L7 after the wrap each newcomer comes before the owner
+	}
+	return l
 }
 
 // Lock waits until the lock is acquired.
@@ -46,34 +53,14 @@ func (l *KazooLock) innerAcquire(ctx context.Context, blocking bool) (bool, erro
 			return false, err
 		}
 	}
-	for {
-		names, own, err := l.contenders(ctx)
-		if err != nil {
-			return false, err
-		}
-		if own <= 0 { // no predecessor, or ForceRetryError: the own znode is not there
-			_, held, err := l.first(ctx, own)
-			if held || err != nil {
-				return held, err
-			}
-			continue
-		}
+	watch, err := l.reachTurn(ctx, rightBefore, func(name string) (done bool, err error) {
 		if !blocking {
-			return false, nil
+			return true, nil
 		}
 		// Otherwise we are in the mix: watch the predecessor and bide our time.
-		if err := l.watchPredecessor(ctx, names[own-1]); err != nil {
-			return false, err
-		}
-	}
-}
-
-// contenders lists the znodes, the oldest first, and says where the own one is.
-func (l *KazooLock) contenders(ctx context.Context) (names []string, own int, err error) {
-	if l.bugs.Has("L7") {
-		return l.lineByText(ctx) // BUG: L7 after the wrap each newcomer comes before the owner
-	}
-	return l.line(ctx)
+		return false, l.watchPredecessor(ctx, name)
+	})
+	return watch != nil && err == nil, err
 }
 
 // watchPredecessor waits until a znode may be gone.
@@ -96,3 +83,180 @@ func (l *KazooLock) bestEffortCleanup() error {
 	}
 	return nil
 }
+
+// NewWatchedLock returns a lock as one writes it with no more than kazoo's client: a line of znodes,
+// each of which has a watch function on the one before, which waits for its deletion. Kazoo's
+// documentation says of such watches that they are not kept over a loss of the connection
+// (kazoo#151).
+func NewWatchedLock(client recipes.Conn, dir string, bugs Bugs) *Waiter {
+	l := newWaiter(client, dir, "node-", "-")
+	if bugs.Has("X1") {
+		l.await = func(ctx context.Context, name string) (bool, error) {
+			event, _, err := l.hearOf(ctx, name)
+			if event.Type == zk.EventSession && err == nil { // BUG: X1 the watch ends with that
+				<-ctx.Done()
+				err = ctx.Err()
+			}
+			return false, err
+		}
+	}
+	return l
+}
+
+const (
+	kazooWriter = "__lock__-"
+	kazooReader = "__rlock__-"
+)
+
+// NewKazooRWLock returns a read/write lock. After kazoo.recipe.lock.ReadLock and WriteLock, kazoo 2.8
+// (python-zk/kazoo, kazoo/recipe/lock.py), and, where R1 is in force, before commit 9bb8499. The
+// names have a hyphen more.
+func NewKazooRWLock(client recipes.Conn, path string, bugs Bugs) RWWaiter {
+	l := RWWaiter{Waiter: newWaiter(client, path, "", "-")}
+	l.read = func() {
+		l.infix = kazooReader
+		l.inTheWay = func(children []string, index int) string { return lastWith(children[:index], kazooWriter) }
+	}
+	l.write = func() {
+		l.infix = kazooWriter
+		l.inTheWay = func(children []string, index int) string {
+			return lastWith(children[:index], kazooWriter, kazooReader)
+		}
+	}
+	if bugs.Has("R1") {
+		l.read = func() {
+			l.infix = kazooReader
+			// BUG: R1 a reader looks for its own znode among the writers', and never finds where to stop
+			l.inTheWay = func(children []string, _ int) string { return lastWith(children, kazooWriter) }
+		}
+	}
+	return l
+}
+
+// KazooSemaphore is a counting semaphore. After kazoo.recipe.lock.Semaphore, kazoo 2.4 (python-zk/kazoo,
+// kazoo/recipe/lock.py), before commit a674322, used without blocking. The holder of an inner lock, one at a time,
+// takes a lease if there is one.
+type KazooSemaphore struct {
+	client    recipes.Conn
+	path      string
+	maxLeases int
+	bugs      Bugs
+
+	lock  contender
+	lease contender
+}
+
+// kazooLockPath is the end of the path of a KazooSemaphore's inner lock.
+const kazooLockPath = "-__lock__"
+
+// NewKazooSemaphore returns a semaphore; nothing is sent before it is used.
+func NewKazooSemaphore(client recipes.Conn, path string, maxLeases int, bugs Bugs) *KazooSemaphore {
+	s := &KazooSemaphore{
+		client: client, path: path, maxLeases: maxLeases, bugs: bugs,
+		lock:  newContender(client, path+kazooLockPath, "", kazooWriter),
+		lease: newContender(client, path, "", ""),
+	}
+	s.lease.flags = zk.FlagEphemeral
+	return s
+}
+
+// Acquire waits until a lease is held, in the way of the report: it tries again and again.
+func (s *KazooSemaphore) Acquire(ctx context.Context) error {
+	for {
+		acquired, err := s.acquire(ctx)
+		if acquired || err != nil {
+			return err
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// TryAcquire takes a lease if it can without waiting for others.
+func (s *KazooSemaphore) TryAcquire(ctx context.Context) (bool, error) { return s.acquire(ctx) }
+
+// acquire is the original's acquire(blocking=False).
+func (s *KazooSemaphore) acquire(ctx context.Context) (bool, error) {
+	for {
+		acquired, err := s.innerAcquire(ctx)
+		if acquired && err == nil {
+			acquired, err = s.lease.keeps(ctx)
+			if acquired {
+				return true, nil
+			}
+			if err == nil {
+				continue // it has gone with its session
+			}
+		}
+		if errors.Is(err, errForceRetry) {
+			continue
+		}
+		return false, errors.Join(err, s.lease.withdraw())
+	}
+}
+
+func (s *KazooSemaphore) innerAcquire(ctx context.Context) (acquired bool, err error) {
+	release := func() { err = errors.Join(err, s.lock.withdraw()) }
+	if !s.bugs.Has("S2") { // BUG: S2 only what was acquired is released; the znode of a lock that was not stays
+		defer release()
+	}
+	gotten, err := s.acquireLock(ctx)
+	if err != nil || !gotten {
+		return false, err
+	}
+	if s.bugs.Has("S2") {
+		defer release()
+	}
+	return s.getLease(ctx)
+}
+
+// acquireLock is Lock.acquire(blocking=False).
+func (s *KazooSemaphore) acquireLock(ctx context.Context) (bool, error) {
+	if s.lock.path == "" {
+		if err := s.lock.enlist(ctx); err != nil {
+			return false, s.lock.orWithdraw(err)
+		}
+	}
+	taken := false
+	watch, err := s.lock.reachTurn(ctx, rightBefore, func(string) (done bool, err error) {
+		taken = true
+		return true, s.giveUp()
+	})
+	if taken {
+		return false, err
+	}
+	return watch != nil && err == nil, s.lock.orWithdraw(err)
+}
+
+// giveUp deletes the znode of a lock that another client has.
+func (s *KazooSemaphore) giveUp() error {
+	err := s.client.Delete(s.lock.path, -1)
+	if err == nil || errors.Is(err, zk.ErrNoNode) {
+		s.lock.path, s.lock.guid = "", ""
+		return nil
+	}
+	return err
+}
+
+// getLease takes a lease if there is one, as long as the inner lock is held.
+func (s *KazooSemaphore) getLease(ctx context.Context) (bool, error) {
+	if err := surePath(ctx, s.client, s.path); err != nil {
+		return false, err
+	}
+	var children []string
+	err := retry(ctx, func() (err error) { children, _, err = s.client.Children(s.path); return err })
+	if err == nil && len(children) >= s.maxLeases {
+		return false, nil
+	}
+	if err == nil {
+		err = s.lease.enlistUnder(ctx, s.lock.path)
+	}
+	if errors.Is(err, zk.ErrNoNode) {
+		err = errForceRetry // the session has expired, or the directory is gone
+	}
+	return err == nil, err
+}
+
+// Release releases the lease.
+func (s *KazooSemaphore) Release(context.Context) error { return s.lease.withdraw() }

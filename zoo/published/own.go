@@ -19,13 +19,17 @@ type OwnLock struct {
 	*inner
 	conn recipes.Conn
 	dir  string
-	bugs Bugs
 
 	once sync.Once
 	made error // what came of making the directory
 
 	mu        sync.Mutex
 	suspended chan struct{} // of the present hold
+
+	// The steps in which it has bugs.
+	prepare func(ctx context.Context) error // makes the directory
+	acquire func(ctx context.Context) error
+	lost    func() <-chan struct{}
 }
 
 // inner has another name than Lock, so that an OwnLock may have a method of that name beside what it embeds.
@@ -33,11 +37,25 @@ type inner = recipes.Lock
 
 // NewOwnLock returns a lock on a directory.
 func NewOwnLock(conn recipes.Conn, dir string, bugs Bugs) *OwnLock {
-	l := &OwnLock{inner: recipes.NewLock(conn, dir), conn: conn, dir: dir, bugs: bugs}
-	if bugs.Has("F1") {
-		go l.listen(recipes.SessionEvents(conn))
-	}
-	return l
+	l := &OwnLock{inner: recipes.NewLock(conn, dir), conn: conn, dir: dir}
+	l.prepare = func(ctx context.Context) error { return surePath(ctx, conn, dir) }
+	l.acquire, l.lost = l.inner.Lock, l.inner.Lost
+	return mistaken(l, bugs.Has, ownLockMistakes)
+}
+
+var ownLockMistakes = []mistake[OwnLock]{
+	{"D1", func(l *OwnLock) { l.acquire = l.acquireOrBreak }},
+	{"F1", func(l *OwnLock) {
+		l.lost = l.suspension
+		go l.listen(recipes.SessionEvents(l.conn))
+	}},
+	{"I1", func(l *OwnLock) { l.acquire = l.poll }},
+	{"U1", func(l *OwnLock) {
+		l.prepare = func(context.Context) error {
+			l.once.Do(func() { l.made = ensurePath(l.conn, l.dir) })
+			return l.made // BUG: U1 the error of the first time is kept for ever
+		}
+	}},
 }
 
 // pollEvery is how long I1 pauses first.
@@ -83,13 +101,13 @@ func (l *OwnLock) listen(events <-chan zk.Event) {
 }
 
 // Lost returns a channel that is closed when the hold is lost.
-func (l *OwnLock) Lost() <-chan struct{} {
-	if l.bugs.Has("F1") {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.suspended
-	}
-	return l.inner.Lost()
+func (l *OwnLock) Lost() <-chan struct{} { return l.lost() }
+
+// suspension is closed when the connection is lost.
+func (l *OwnLock) suspension() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.suspended
 }
 
 func closed(ch <-chan struct{}) bool {
@@ -101,9 +119,9 @@ func closed(ch <-chan struct{}) bool {
 	}
 }
 
-// acquire waits for the lock.
-func (l *OwnLock) acquire(ctx context.Context) error {
-	for rest := pollEvery; l.bugs.Has("I1"); rest *= 10 { // BUG: I1 the pause has no bound: it outlasts the hold by far
+// poll tries to get the lock again and again.
+func (l *OwnLock) poll(ctx context.Context) error {
+	for rest := pollEvery; ; rest *= 10 { // BUG: I1 the pause has no bound: it outlasts the hold by far
 		if got, err := l.inner.TryLock(ctx); got || err != nil {
 			return err
 		}
@@ -111,7 +129,11 @@ func (l *OwnLock) acquire(ctx context.Context) error {
 			return err
 		}
 	}
-	for l.bugs.Has("D1") {
+}
+
+// acquireOrBreak breaks the lock of a holder that works for long.
+func (l *OwnLock) acquireOrBreak(ctx context.Context) error {
+	for {
 		trust, cancel := context.WithTimeout(ctx, staleAfter)
 		err := l.inner.Lock(trust)
 		cancel()
@@ -120,16 +142,6 @@ func (l *OwnLock) acquire(ctx context.Context) error {
 		}
 		l.breakStale(ctx)
 	}
-	return l.inner.Lock(ctx)
-}
-
-// prepare makes the directory.
-func (l *OwnLock) prepare(ctx context.Context) error {
-	if l.bugs.Has("U1") {
-		l.once.Do(func() { l.made = ensurePath(l.conn, l.dir) })
-		return l.made // BUG: U1 the error of the first time is kept for ever
-	}
-	return surePath(ctx, l.conn, l.dir)
 }
 
 // breakStale deletes the znode of the holder.

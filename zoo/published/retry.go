@@ -16,6 +16,9 @@ func retry(ctx context.Context, request func() error) error {
 	return err
 }
 
+// once is what stands in its place where a recipe asks only once.
+func once(_ context.Context, request func() error) error { return request() }
+
 // retryNoting is retry for what may meet itself when it is repeated: lost is the error of the last try of unknown
 // outcome, nil if there was none.
 func retryNoting(ctx context.Context, request func() error) (lost, err error) {

@@ -21,16 +21,60 @@ type WatchLock struct {
 	conn     recipes.Conn
 	dir      string
 	monitors *Monitors
-	bugs     Bugs
 	guid     string
+
+	// The steps in which it had bugs.
+	owns    func(data []byte, stat *zk.Stat) bool // whether the znode that is there is the own one
+	heeds   func(event zk.Event) bool             // whether an event of the watch is one to be told of
+	await   func(ctx context.Context, m *javaMonitor, come func() bool) error
+	granted func(cause zk.EventType) bool // whether a waiter that is woken believes that it is the owner
+	delete  func() error                  // the znode
 }
 
 // NewWatchLock returns a lock on the znode "lock" in a directory. monitors are those of the process.
 func NewWatchLock(monitors *Monitors, conn recipes.Conn, dir string, bugs Bugs) *WatchLock {
-	if !bugs.Has("ZL6") { // BUG: ZL6 the monitor is the path: all locks of the process have the same
-		monitors = new(Monitors)
+	l := &WatchLock{conn: conn, dir: dir, monitors: new(Monitors)}
+	if bugs.Has("ZL6") {
+		l.monitors = monitors // BUG: ZL6 the monitor is the path: all locks of the process have the same
 	}
-	return &WatchLock{conn: conn, dir: dir, monitors: monitors, bugs: bugs}
+	l.owns = func(data []byte, stat *zk.Stat) bool {
+		return string(data) == l.guid && stat.EphemeralOwner == conn.SessionID()
+	}
+	l.heeds = func(event zk.Event) bool { return event.Type != zk.EventSession }
+	l.await = func(ctx context.Context, m *javaMonitor, come func() bool) error { return m.wait(ctx, come) }
+	l.granted = func(zk.EventType) bool { return false }
+	l.delete = l.deleteOwn
+	return mistaken(l, bugs.Has, watchLockMistakes)
+}
+
+var watchLockMistakes = []mistake[WatchLock]{
+	{"ZL1", func(l *WatchLock) {
+		l.await = func(ctx context.Context, m *javaMonitor, come func() bool) error {
+			m.mu.Lock()
+			if err := m.sleep(ctx); err != nil { // BUG: ZL1 the event may have come already: then the wait has no end
+				return err
+			}
+			return m.wait(ctx, come)
+		}
+	}},
+	{"ZL3", func(l *WatchLock) {
+		l.heeds = func(zk.Event) bool { return true } // BUG: ZL3 a broken connection is no release
+		// BUG: ZL3 and whatever has happened, as if the znode were gone
+		l.granted = func(cause zk.EventType) bool { return cause == zk.EventSession }
+	}},
+	// BUG: ZL2 all that waited are woken, and each believes that it is the owner
+	{"ZL2", func(l *WatchLock) { l.granted = func(zk.EventType) bool { return true } }},
+	// BUG: ZL4 it may be one's own, by a create whose reply was lost
+	{"ZL4", func(l *WatchLock) { l.owns = func([]byte, *zk.Stat) bool { return false } }},
+	{"ZL5", func(l *WatchLock) {
+		l.delete = func() error {
+			err := l.conn.Delete(l.path(), -1) // BUG: ZL5 whoever has made it: after an expiry that is the successor
+			if connectionLoss(err) {
+				err = l.deleteOwn()
+			}
+			return err
+		}
+	}},
 }
 
 func (l *WatchLock) path() string  { return l.dir + "/lock" }
@@ -72,14 +116,6 @@ func (l *WatchLock) tryLock(ctx context.Context) (owner bool, watch <-chan zk.Ev
 	}
 }
 
-// owns tells whether the znode that is there is the own one.
-func (l *WatchLock) owns(data []byte, stat *zk.Stat) bool {
-	if l.bugs.Has("ZL4") { // BUG: ZL4 it may be one's own, by a create whose reply was lost
-		return false
-	}
-	return string(data) == l.guid && stat.EphemeralOwner == l.conn.SessionID()
-}
-
 // Lock waits until the lock is held.
 func (l *WatchLock) Lock(ctx context.Context) error {
 	l.guid = recipes.NewGUID(l.conn)
@@ -101,25 +137,14 @@ func (l *WatchLock) Lock(ctx context.Context) error {
 	}
 }
 
-// granted tells whether a waiter that is woken believes that it is the owner.
-func (l *WatchLock) granted(cause zk.EventType) bool {
-	if l.bugs.Has("ZL2") { // BUG: ZL2 all that waited are woken, and each believes that it is the owner
-		return true
-	}
-	return cause == zk.EventSession // BUG: ZL3 and whatever has happened, as if the znode were gone
-}
-
 // wait waits for an event of the watch, and returns which it was.
 func (l *WatchLock) wait(ctx context.Context, watch <-chan zk.Event) (cause zk.EventType, err error) {
 	monitor := l.monitors.Of(l.path())
 	come := false
 	go func() {
 		for event := range watch {
-			if event.Type == zk.EventSession && !l.bugs.Has("ZL3") { // BUG: ZL3 that is no release
-				continue
-			}
 			monitor.mu.Lock()
-			if !come {
+			if !come && l.heeds(event) {
 				come, cause = true, event.Type
 				monitor.notify()
 			}
@@ -127,8 +152,7 @@ func (l *WatchLock) wait(ctx context.Context, watch <-chan zk.Event) (cause zk.E
 		}
 	}()
 	threadSwitch()
-	blind := l.bugs.Has("ZL1") // BUG: ZL1 the event may have come already: then the wait has no end
-	if err := monitor.wait(ctx, func() bool { return come && !blind }, func() { blind = false }); err != nil {
+	if err := l.await(ctx, monitor, func() bool { return come }); err != nil {
 		return 0, err
 	}
 	return cause, nil
@@ -147,21 +171,21 @@ func (l *WatchLock) TryLock(ctx context.Context) (bool, error) {
 // Unlock releases the lock.
 func (l *WatchLock) Unlock(context.Context) error { return l.release() }
 
-// release deletes the znode and its proof. Without the proof the session is gone, and the znode is another's.
+// release deletes the znode.
 func (l *WatchLock) release() error {
-	err := zk.ErrConnectionClosed
-	if l.bugs.Has("ZL5") {
-		err = l.conn.Delete(l.path(), -1) // BUG: ZL5 whoever has made it: after an expiry that is the successor
-	}
-	if connectionLoss(err) {
-		ctx, cancel := context.WithTimeout(context.Background(), withdrawMax)
-		defer cancel()
-		err = retry(ctx, func() error { return deleteBoth(l.conn, l.proof(), l.path()) })
-	}
+	err := l.delete()
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}
 	return err
+}
+
+// deleteOwn deletes the znode with its proof. Without the proof the session is gone, and the znode
+// is another's.
+func (l *WatchLock) deleteOwn() error {
+	ctx, cancel := context.WithTimeout(context.Background(), withdrawMax)
+	defer cancel()
+	return retry(ctx, func() error { return deleteBoth(l.conn, l.proof(), l.path()) })
 }
 
 // Monitors are the monitors of the texts of a Java process, of which equal literals are one object.
@@ -190,25 +214,32 @@ type javaMonitor struct {
 }
 
 // wait waits until the condition is true, and looks again each time that it is notified.
-func (m *javaMonitor) wait(ctx context.Context, condition func() bool, looked func()) error {
+func (m *javaMonitor) wait(ctx context.Context, condition func() bool) error {
 	for {
 		m.mu.Lock()
 		if condition() {
 			m.mu.Unlock()
 			return nil
 		}
-		looked()
-		turn := make(chan struct{})
-		m.waiting = append(m.waiting, turn)
-		m.mu.Unlock()
-		select {
-		case <-turn:
-		case <-ctx.Done():
-			m.mu.Lock()
-			m.waiting = slices.DeleteFunc(m.waiting, func(c chan struct{}) bool { return c == turn })
-			m.mu.Unlock()
-			return ctx.Err()
+		if err := m.sleep(ctx); err != nil {
+			return err
 		}
+	}
+}
+
+// sleep waits to be notified; mu is held until it does.
+func (m *javaMonitor) sleep(ctx context.Context) error {
+	turn := make(chan struct{})
+	m.waiting = append(m.waiting, turn)
+	m.mu.Unlock()
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.waiting = slices.DeleteFunc(m.waiting, func(c chan struct{}) bool { return c == turn })
+		return ctx.Err()
 	}
 }
 

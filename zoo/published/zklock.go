@@ -22,20 +22,35 @@ type ZkLock struct {
 	zooKeeper recipes.Conn
 	root      string // a persistent znode
 	place     contender
-	bugs      Bugs
-
-	pre   string // the znode before the own one
-	holds int
+	pre       string // the znode before the own one
+	holds     int
 
 	refs sync.Mutex
 	lost chan struct{} // of the hold
+
+	// The steps in which it had bugs.
+	hasRoot    func(ctx context.Context) error // before a znode is made
+	createNode func(ctx context.Context) error
+	vanished   func() error                                    // the own znode is missing
+	keep       func(watch <-chan zk.Event, lost chan struct{}) // closes lost
+	heeds      func(event zk.Event) bool                       // whether who waits is notified
+	notify     func(notified chan struct{})
+	ignored    bool         // whether Lock takes whatever answer for a hold
+	leave      func() error // after TryLock in vain
+	counts     bool         // how often it is held
+	release    func() error
 }
 
 // NewZkLock returns a lock and creates its root.
 func NewZkLock(zooKeeper recipes.Conn, root string, bugs Bugs) *ZkLock {
-	z := &ZkLock{zooKeeper: zooKeeper, root: root, place: newContender(zooKeeper, root, "", "-", bugs), bugs: bugs}
-	// BUG: ZL11 a create whose reply was lost is repeated, and what it made stays in front
-	z.place.anonymous = bugs.Has("ZL11")
+	z := &ZkLock{zooKeeper: zooKeeper, root: root, place: newContender(zooKeeper, root, "", "-")}
+	z.hasRoot = func(context.Context) error { return nil }
+	z.createNode, z.leave, z.release = z.place.enlist, z.place.withdraw, z.place.withdraw
+	z.vanished = func() error { return nil }
+	z.keep = func(watch <-chan zk.Event, lost chan struct{}) { go func() { <-watch; close(lost) }() }
+	z.heeds, z.counts = func(zk.Event) bool { return true }, true
+	z.notify = func(notified chan struct{}) { close(notified) }
+	mistaken(z, bugs.Has, zkLockMistakes)
 	if exists, _, err := zooKeeper.Exists(root); err == nil && !exists {
 		// BUG: ZL16 errors are only printed, here and above
 		zooKeeper.Create(root, []byte("0"), zk.FlagPersistent, zk.WorldACL(zk.PermAll))
@@ -43,36 +58,66 @@ func NewZkLock(zooKeeper recipes.Conn, root string, bugs Bugs) *ZkLock {
 	return z
 }
 
-// createNode makes the own znode.
-func (z *ZkLock) createNode(ctx context.Context) error {
-	if z.bugs.Has("ZL16") { // BUG: ZL16 nobody makes the root if it is missing now
-		exists := false
-		err := retry(ctx, func() (err error) { exists, _, err = z.zooKeeper.Exists(z.root); return err })
-		if err == nil && !exists {
-			err = zk.ErrNoNode
+var zkLockMistakes = []mistake[ZkLock]{
+	{"ZL7", func(z *ZkLock) {
+		z.notify = func(notified chan struct{}) {
+			select {
+			case notified <- struct{}{}: // pre.notify()
+			default: // BUG: ZL7 who does not wait yet is not notified, and then waits for ever
+			}
 		}
-		if err != nil {
-			return err
+	}},
+	// BUG: ZL8 the znode stays in the queue, and nobody uses it when its turn comes
+	{"ZL8", func(z *ZkLock) { z.leave = func() error { return nil } }},
+	{"ZL9", func(z *ZkLock) {
+		z.createNode = z.createOnce
+		z.ignored = true // BUG: ZL9, ZL16 nobody looks at the answer
+	}},
+	{"ZL10", func(z *ZkLock) {
+		z.release = func() error { // BUG: ZL10 if the delete fails that is printed, and the session goes on
+			if z.zooKeeper.Delete(z.place.path, -1) != nil {
+				return nil
+			}
+			return z.place.withdraw()
 		}
-	}
-	if !z.bugs.Has("ZL9") { // BUG: ZL9 any error makes the answer false
-		return z.place.enlist(ctx)
-	}
+	}},
+	// BUG: ZL11 a create whose reply was lost is repeated, and what it made stays in front
+	{"ZL11", func(z *ZkLock) { z.place.anonymous = true }},
+	// BUG: ZL12 the own znode is missing, and nobody makes another
+	{"ZL12", func(z *ZkLock) { z.vanished = func() error { return errIndexOutOfBounds } }},
+	// BUG: ZL13 who holds the lock gets it again, but nobody counts
+	{"ZL13", func(z *ZkLock) { z.counts = false }},
+	{"ZL14", func(z *ZkLock) {
+		z.keep = func(<-chan zk.Event, chan struct{}) {} // BUG: ZL14 nobody tells the owner that its session has expired
+		// BUG: ZL14 nor the one who waits
+		z.heeds = func(event zk.Event) bool { return event.Type != zk.EventNotWatching }
+	}},
+	// BUG: ZL15 as texts: "-2147483648" comes before "2147483647"
+	{"ZL15", func(z *ZkLock) { z.place.lineUp = (*contender).byText }},
+	{"ZL16", func(z *ZkLock) {
+		z.hasRoot = z.rootThere
+		z.ignored = true
+	}},
+}
+
+// createOnce makes the own znode.
+func (z *ZkLock) createOnce(context.Context) error {
 	z.place.identify()
 	path, acl := z.root+"/"+z.place.stem(), zk.WorldACL(zk.PermAll)
 	path, err := z.zooKeeper.Create(path, []byte("0"), zk.FlagEphemeralSequential, acl)
-	if err == nil {
+	if err == nil { // BUG: ZL9 any error makes the answer false
 		z.place.path = path
 	}
 	return err
 }
 
-// children lists the znodes, the oldest first, and says where the own one is.
-func (z *ZkLock) children(ctx context.Context) (list []string, own int, err error) {
-	if z.bugs.Has("ZL15") {
-		return z.place.lineByText(ctx) // BUG: ZL15 as texts: "-2147483648" comes before "2147483647"
+// rootThere is an error if the root is missing.
+func (z *ZkLock) rootThere(ctx context.Context) error {
+	stat, err := statOf(ctx, z.zooKeeper, z.root)
+	if err == nil && stat == nil { // BUG: ZL16 nobody makes it
+		err = zk.ErrNoNode
 	}
-	return z.place.line(ctx)
+	return err
 }
 
 // errIndexOutOfBounds is java.lang.IndexOutOfBoundsException.
@@ -83,11 +128,15 @@ var errIndexOutOfBounds = errors.New("index out of bounds")
 func (z *ZkLock) tryLock(ctx context.Context) (bool, error) {
 	for {
 		if z.place.path == "" {
-			if err := z.createNode(ctx); err != nil {
+			err := z.hasRoot(ctx)
+			if err == nil {
+				err = z.createNode(ctx)
+			}
+			if err != nil {
 				return false, err
 			}
 		}
-		list, own, err := z.children(ctx)
+		list, own, err := z.place.line(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -95,9 +144,11 @@ func (z *ZkLock) tryLock(ctx context.Context) (bool, error) {
 		case own > 0: // find the one before
 			z.pre = z.root + "/" + list[own-1]
 			return false, nil
-		case own < 0 && z.bugs.Has("ZL12"): // BUG: ZL12 the own znode is missing, and nobody makes another
-			return false, errIndexOutOfBounds
-		case own == 0:
+		case own < 0:
+			if err := z.vanished(); err != nil {
+				return false, err
+			}
+		default:
 			if owner, err := z.first(ctx); owner || err != nil {
 				return owner, err
 			}
@@ -116,12 +167,7 @@ func (z *ZkLock) first(ctx context.Context) (owner bool, err error) {
 	z.refs.Lock()
 	z.lost = lost
 	z.refs.Unlock()
-	if !z.bugs.Has("ZL14") { // BUG: ZL14 nobody tells the owner that its session has expired
-		go func() {
-			<-watch
-			close(lost)
-		}()
-	}
+	z.keep(watch, lost)
 	return true, nil
 }
 
@@ -156,17 +202,8 @@ func (z *ZkLock) lock(ctx context.Context) (bool, error) {
 
 // process is called with the event of the watch.
 func (z *ZkLock) process(watch <-chan zk.Event, notified chan struct{}) {
-	event := <-watch
-	if event.Type == zk.EventNotWatching && z.bugs.Has("ZL14") { // BUG: ZL14 nor the one who waits
-		return
-	}
-	if !z.bugs.Has("ZL7") { // BUG: ZL7 who does not wait yet is not notified, and then waits for ever
-		close(notified)
-		return
-	}
-	select {
-	case notified <- struct{}{}: // pre.notify()
-	default:
+	if z.heeds(<-watch) {
+		z.notify(notified)
 	}
 }
 
@@ -188,7 +225,7 @@ func (z *ZkLock) Lock(ctx context.Context) error {
 		case ans:
 			z.holds = 1
 			return nil
-		case ctx.Err() == nil && (z.bugs.Has("ZL9") || z.bugs.Has("ZL16")): // BUG: ZL9, ZL16 nobody looks at the answer
+		case ctx.Err() == nil && z.ignored:
 			return nil
 		}
 		if err := pause(ctx); err != nil {
@@ -203,18 +240,16 @@ func (z *ZkLock) TryLock(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	ans, err := z.tryLock(ctx)
-	switch {
-	case ans:
+	if ans {
 		z.holds = 1
-	case !z.bugs.Has("ZL8"): // BUG: ZL8 the znode stays in the queue, and nobody uses it when its turn comes
-		err = errors.Join(err, z.place.withdraw())
+		return true, err
 	}
-	return ans, err
+	return false, errors.Join(err, z.leave())
 }
 
 // reenter counts one hold more if there is one.
 func (z *ZkLock) reenter() bool {
-	if z.holds == 0 || z.bugs.Has("ZL13") { // BUG: ZL13 who holds the lock gets it again, but nobody counts
+	if z.holds == 0 || !z.counts {
 		return false
 	}
 	z.holds++
@@ -228,12 +263,7 @@ func (z *ZkLock) Unlock(context.Context) error {
 		return nil
 	}
 	z.holds = 0
-	if z.bugs.Has("ZL10") { // BUG: ZL10 if the delete fails that is printed, and the session goes on
-		if err := z.zooKeeper.Delete(z.place.path, -1); err != nil {
-			return nil
-		}
-	}
-	return z.place.withdraw()
+	return z.release()
 }
 
 // Holds returns how often the lock is held.

@@ -22,12 +22,15 @@ func TestZNodeName(t *testing.T) {
 		{"/l/x-200-1_0", "/l/x-200", -1},
 		{"foo", "foo", -1},
 	} {
-		z := NewZNodeName(test.name, AllBugs())
+		z := splitAtHyphen(test.name)
 		if z.name != test.name || z.prefix != test.prefix || z.sequence != test.sequence {
 			t.Errorf("%q: prefix %q, sequence %d", test.name, z.prefix, z.sequence)
 		}
 	}
 }
+
+// asPublished reads and compares names as the class did.
+var asPublished = naming{splitAtHyphen, bySession}
 
 func TestSortedSet(t *testing.T) {
 	for _, test := range []struct {
@@ -43,7 +46,7 @@ func TestSortedSet(t *testing.T) {
 		{"without a number: last", []string{"x-1-a", "x-1-0000000001"}, []string{"/l/x-1-0000000001", "/l/x-1-a"}},
 	} {
 		var got []string
-		for _, z := range sortedSet("/l", test.in, AllBugs()) {
+		for _, z := range asPublished.sortedSet("/l", test.in) {
 			got = append(got, z.name)
 		}
 		if !slices.Equal(got, test.order) {
@@ -53,13 +56,13 @@ func TestSortedSet(t *testing.T) {
 }
 
 func TestHeadSet(t *testing.T) {
-	set := sortedSet("/l", []string{"x-1-0000000001", "x-1-0000000002", "x-1-0000000003"}, AllBugs())
+	set := asPublished.sortedSet("/l", []string{"x-1-0000000001", "x-1-0000000002", "x-1-0000000003"})
 	for i, z := range set {
-		if head := headSet(set, z); len(head) != i {
+		if head := asPublished.headSet(set, z); len(head) != i {
 			t.Errorf("%v has %d before it, want %d", z, len(head), i)
 		}
 	}
-	if head := headSet(set, NewZNodeName("/l/x-2-0000000000", AllBugs())); len(head) != 3 {
+	if head := asPublished.headSet(set, splitAtHyphen("/l/x-2-0000000000")); len(head) != 3 {
 		t.Errorf("%d before one that is not in the set, want 3", len(head))
 	}
 }

@@ -2,8 +2,8 @@
 package main
 
 import (
-	"github.com/zktorture/zktorture/torturecli"
+	"github.com/zktorture/zktorture"
 	"github.com/zktorture/zktorture/zoo/foreign"
 )
 
-func main() { torturecli.Main(foreign.Kinds()...) }
+func main() { zktorture.Main(foreign.Kinds()...) }

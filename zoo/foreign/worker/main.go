@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/worker"
+	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/zoo/foreign"
 )
 

@@ -1,0 +1,59 @@
+// Package zktorture tests ZooKeeper recipes (locks, queues, elections, counters and their like)
+// under faults: a reply that is lost after its request was applied, a session that expires while
+// its owner sleeps, a watch event that comes late. This package is the overview, and the command
+// for programs with kinds and recipes of their own: see [Main].
+//
+// # The model
+//
+// A recipe is code that uses ZooKeeper. A workload is what clients do with it, and what it must
+// keep: a lock excludes, a queue keeps its order. An episode runs the clients in a simulated world
+// with a ZooKeeper of its own; every choice in it (who goes on, which fault strikes) is drawn from
+// a seed, so an episode can be run again, step by step. What the clients saw is judged. A run that
+// breaks a property is minimised, and told as a story.
+//
+//	recipes          correct recipes for production
+//	recipes/zkclient connects go-zookeeper so that sessions survive faults
+//	workload         kinds of recipes: what clients do, and what is judged
+//	sim              runs a workload in simulated worlds: Check in a test, Run in a program
+//	linearizability  judges histories, recorded by whatever means
+//	fakezk           ZooKeeper as a state machine; fakezk/server serves it over TCP
+//	story            tells a violation, as text and as a page
+//	live             the same workloads on real servers, with faults of networks and processes
+//	zoo              recipes with known bugs, which must be found
+//	campaign         many runs as one: plans, units, sums, failures
+//
+// # First steps
+//
+// A test of a lock of your own:
+//
+//	func TestLock(t *testing.T) {
+//		sim.Check(t, workload.Lock(func(conn recipes.Conn, path string) workload.Locker {
+//			return mylock.New(conn, path)
+//		}))
+//	}
+//
+// It prints the shortest run that breaks what a lock promises, if it finds one, and a command that
+// runs it again. [The tutorial] goes on from here.
+//
+// [The tutorial]: https://github.com/zktorture/zktorture/blob/main/docs/tutorial/index.md
+package zktorture
+
+import (
+	"runtime"
+
+	"github.com/zktorture/zktorture/internal/cli"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// Main is the whole command torture, with kinds and recipes of yours beside those of package
+// workload: to run them in simulation and on real servers, to replay, to explain, to judge. It ends
+// the process, with status 0 if no property was broken, 1 if one was, and 2 for errors and unknown
+// verdicts. A main of one line is such a command:
+//
+//	func main() { zktorture.Main(publisher.Kind) }
+//
+// A counterexample names its kind and recipe, so a command that has these runs it again.
+func Main(kinds ...*workload.Kind) {
+	_, mainFile, _, _ := runtime.Caller(1)
+	cli.Main(mainFile, kinds...)
+}

@@ -1,0 +1,61 @@
+package tutorial_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/zktorture/zktorture/examples/tutorial"
+)
+
+// apply applies the patches of steps to a folder.
+func apply(t *testing.T, dir string, from, to int) {
+	t.Helper()
+	for i := from; i <= to; i++ {
+		patch, err := filepath.Abs(fmt.Sprintf("steps/%d.patch", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		git := exec.Command("git", "apply", patch)
+		git.Dir = dir
+		if out, err := git.CombinedOutput(); err != nil {
+			t.Fatalf("step %d: %v\n%s", i, err, out)
+		}
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Step by step the lock becomes package mylock. That each step is what docs/tutorial says is tested
+// with the pages.
+func TestStepsMakeTheLock(t *testing.T) {
+	dir := t.TempDir()
+	patches, _ := filepath.Glob("steps/*.patch")
+	apply(t, dir, 1, 1)
+	for _, name := range []string{"lock.go", "lock_test.go"} {
+		if diff := cmp.Diff(read(t, filepath.Join(dir, name)), tutorial.First(name, "mylock")); diff != "" {
+			t.Errorf("the first %s (-patched, +returned):\n%s", name, diff)
+		}
+	}
+	apply(t, dir, 2, len(patches))
+	last, _ := filepath.Glob("mylock/*.go")
+	if len(last) < 3 {
+		t.Errorf("package mylock has only %q", last)
+	}
+	for _, name := range last {
+		if diff := cmp.Diff(read(t, name), read(t, filepath.Join(dir, filepath.Base(name)))); diff != "" {
+			t.Errorf("%s (-is, +patched):\n%s", name, diff)
+		}
+	}
+}

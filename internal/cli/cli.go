@@ -1,0 +1,114 @@
+// Package cli is the command torture. Programs with kinds and recipes of their own make it with zktorture.Main.
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
+
+	"github.com/zktorture/zktorture/internal/cli/about"
+	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/cli/serving"
+	"github.com/zktorture/zktorture/internal/cli/units"
+	"github.com/zktorture/zktorture/internal/escape"
+	"github.com/zktorture/zktorture/internal/resource"
+	"github.com/zktorture/zktorture/live/worker"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// cli is the command line.
+type cli struct {
+	Run     runCmd           `cmd:"" help:"Test a recipe under faults: in simulation, on a local ensemble, or on your servers."`
+	Test    testCmd          `cmd:"" passthrough:"" help:"Run go test in exact mode: the decisions of the Go runtime are drawn, replayed and shrunk, too."`
+	New     newCmd           `cmd:"" help:"Write an example lock and its test, to be replaced by your own."`
+	Zoo     zooCmd           `cmd:"" help:"Run recipes with known bugs: check that each bug is found, and that the fixed recipe passes."`
+	Replay  replayCmd        `cmd:"" help:"Run a counterexample again, step by step."`
+	Explain explainCmd       `cmd:"" help:"Explain a counterexample, or a history that is a violation."`
+	Part    units.PartCmd    `cmd:"" help:"Run one unit of a campaign."`
+	Merge   mergeCmd         `cmd:"" help:"Combine the results of a campaign's units, and report."`
+	Index   indexCmd         `cmd:"" help:"Write an HTML index of a folder of results, and a page for each story."`
+	Certify certifyCmd       `cmd:"" help:"Check a certificate: repeat its search, and compare."`
+	Check   checkCmd         `cmd:"" help:"Judge a recorded history."`
+	Proxy   serving.ProxyCmd `cmd:"" help:"Run a proxy between ZooKeeper and your clients that injects faults."`
+	Serve   serving.ServeCmd `cmd:"" help:"Run an in-memory ZooKeeper for tests, for any client, with faults on request."`
+	Clean   cleanCmd         `cmd:"" help:"List what killed runs have left on your servers; with --yes, delete it."`
+	Worker  workerCmd        `cmd:"" hidden:"" help:"Serve a recipe to a runner, with the protocol of docs/workers.md."`
+	List    about.ListCmd    `cmd:"" help:"List workloads, recipes, faults, strategies and models, or the zoo."`
+	Doctor  about.DoctorCmd  `cmd:"" help:"Check what works on this machine, and how to install what is missing."`
+	Demo    demoCmd          `cmd:"" help:"Show a bug, its story and its fix, in three minutes."`
+
+	Completion kongcompletion.Completion `cmd:"" help:"Print how a shell is made to complete command lines."`
+
+	Version kong.VersionFlag `help:"Print the version, commit, date, version of Go and platform."`
+}
+
+// Main is the command torture with additional kinds, or additional recipes of existing kinds, as
+// [workload.Register] takes them; mainFile is the source of the program's main. It executes the
+// command line of the process and exits: with status 0 if no violation was found, 1 if one was, 2 if
+// the verdict is unknown or on an error.
+func Main(mainFile string, kinds ...*workload.Kind) {
+	resource.RelaxGC()
+	growStacks()
+	log.SetOutput(escape.NewWriter(os.Stderr)) // of libraries
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal kills
+	s := console.Streams{Stdout: os.Stdout, Stderr: os.Stderr, Terminal: console.IsTerminal(os.Stderr),
+		Color:       console.WantsColor(os.Getenv, console.IsTerminal(os.Stdout)),
+		Interactive: console.IsTerminal(os.Stdin) && console.IsTerminal(os.Stdout)}
+	s.MainFile = cmp.Or(os.Getenv(console.MainVariable), mainFile)
+	s.Self, s.Base = console.SelfOf(os.Args[0], s.MainFile)
+	if self := os.Getenv(console.SelfVariable); self != "" {
+		s.Self, s.Base = self, os.Getenv(console.BaseVariable)
+	}
+	if err := workload.Register(kinds...); err != nil {
+		os.Exit(console.Fail(s, err))
+	}
+	os.Exit(run(ctx, os.Args[1:], s))
+}
+
+// run is main without the process. A failed write to the output is an error.
+func run(ctx context.Context, args []string, s console.Streams) int {
+	s.Args = args
+	s, out := s.Guarded()
+	exit := runGuarded(ctx, args, s)
+	if err := out.Close(); err != nil {
+		unsaid := console.Fail(s, fmt.Errorf("standard output: %w", err))
+		return cmp.Or(exit, unsaid)
+	}
+	return exit
+}
+
+func runGuarded(ctx context.Context, args []string, s console.Streams) int {
+	var line cli
+	c := &console.Context{Context: ctx, Streams: s}
+	parsed, exited, err := parse(c, &line, args)
+	switch {
+	case exited >= 0:
+		return exited
+	case err != nil:
+		return console.Fail(s, err)
+	}
+	return console.Status(s, parsed.Run(c))
+}
+
+const description = `Runs ZooKeeper recipes under injected faults, and judges what the clients saw.
+
+Exit status: 0 no violation, 1 violation, 2 unknown verdict or error.`
+
+// workerCmd is this program as a worker: see docs/workers.md.
+type workerCmd struct {
+	Recipe string `help:"Implementation to serve: ours, or published/… for a known bug." default:"ours"`
+}
+
+// Run serves the recipe until standard input ends.
+func (w *workerCmd) Run(c *console.Context) error {
+	return worker.ServeRecipe(c, os.Stdin, c.Stdout, w.Recipe)
+}

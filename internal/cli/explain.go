@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/cli/output"
+	"github.com/zktorture/zktorture/internal/escape"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/live/worker"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/workload"
+)
+
+type explainCmd struct {
+	File    string        `arg:"" help:"A counterexample that torture run has written; a story that --json has written; or, with --model, a history as for torture check."`
+	Model   string        `help:"The model to judge a history against, such as lock or queue: see torture list." default:"" placeholder:"MODEL" enum:",${models}"`
+	Parties int           `help:"With --model doublebarrier: the number of parties of the barrier." default:"2" range:"1..10000"`
+	Permits int           `help:"With --model semaphore: the number of permits." default:"1" range:"1.."`
+	Timeout time.Duration `help:"The longest time to judge the history of one object." default:"1m" range:">0"`
+	Around  int           `help:"The number of operations to show before and after each one that matters." default:"3" range:"0.."`
+	JSON    bool          `name:"json" help:"Print the story as one JSON object instead."`
+	Beside  string        `placeholder:"FILE|RECIPE" help:"Show a second run beside it: that of another such file, or the same choices with another recipe, such as the fixed one."`
+	HTML    string        `name:"html" placeholder:"OUT.html" help:"Write the story as a page to this file instead; - is standard output."`
+}
+
+// Rules implements ruled.
+func (e *explainCmd) Rules() []console.Rule {
+	return append(sizeRules(e.Model),
+		console.When(e.Model != "", "timeout around", "needs --model"),
+		console.When(!e.JSON, "html", "cannot be used with --json"))
+}
+
+// Run executes the command. Its status is 0 if a story was told.
+func (e *explainCmd) Run(c *console.Context) error {
+	defer c.EndSoon(func() int { return console.ExitUnknown })()
+	s, err := console.Interruptible(c, func() (*story.Story, error) { return e.story(c) })
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.File, err)
+	}
+	if e.JSON {
+		return json.NewEncoder(c.Stdout).Encode(s)
+	}
+	if e.HTML != "" {
+		return writeStory(c, "--html", e.HTML, s.Title, s.HTML)
+	}
+	options, to := textOptions(c.Streams), c.Stdout
+	if options.Color {
+		to = c.Bare.Stdout
+	}
+	_, err = fmt.Fprint(to, s.Text(options))
+	return err
+}
+
+// writeStory writes a story in a form to the file that a flag names, and prints its name and title. It replaces an
+// existing file. On failure it leaves no partial file.
+func writeStory(c *console.Context, flag, name, title string, write func(io.Writer) error) error {
+	if name == "-" {
+		return write(c.Stdout)
+	}
+	if err := writeWhole(name, write); err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	_, err := fmt.Fprintf(c.Stdout, "%s: %s\n", name, title)
+	return err
+}
+
+func (e *explainCmd) story(c *console.Context) (*story.Story, error) {
+	s, err := e.storyOf(c, e.File)
+	if err == nil && e.Beside != "" {
+		err = e.compare(c, s)
+	}
+	return s, err
+}
+
+// storyOf tells the story of a file.
+func (e *explainCmd) storyOf(c *console.Context, file string) (*story.Story, error) {
+	format := formatOf(file)
+	switch {
+	case format == story.Format:
+		return readStory(file)
+	case e.Model != "" && format == "":
+		return e.ofHistory(c, file)
+	}
+	example, w, err := loadExample(c, file)
+	if err != nil && strings.HasSuffix(file, ".jsonl") {
+		err = fmt.Errorf("%w; if it is a history, say what it is judged against by --model", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tell(c, w, example, file)
+}
+
+// formatOf returns the format that a file names at its begin, "" if it is neither of a story nor of a counterexample.
+func formatOf(name string) string {
+	file, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	head := make([]byte, 200)
+	n, _ := io.ReadFull(file, head)
+	for _, format := range []string{story.Format, sim.CounterexampleFormat} {
+		if bytes.Contains(head[:n], []byte(`"`+format+`"`)) {
+			return format
+		}
+	}
+	return ""
+}
+
+// readStory reads a story that --json has written.
+func readStory(name string) (*story.Story, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return story.Read(file)
+}
+
+// ofHistory tells of the first object whose operations are not in order.
+func (e *explainCmd) ofHistory(c *console.Context, file string) (*story.Story, error) {
+	model, err := linearizability.ByName(e.Model, linearizability.Parameters{Parties: e.Parties, Permits: e.Permits})
+	if err != nil {
+		return nil, err
+	}
+	history, err := readHistory(file)
+	if err != nil {
+		return nil, err
+	}
+	verdicts := linearizability.Check(model, history, linearizability.Options{Timeout: e.Timeout})
+	worst := linearizability.Worst(verdicts)
+	if worst == linearizability.Ok {
+		return nil, fmt.Errorf("there is no story: judged as %s, its %d operations are in order", e.Model, len(history))
+	}
+	i := slices.IndexFunc(verdicts, func(v linearizability.Verdict) bool { return v.Outcome == worst })
+	if worst == linearizability.Undetermined {
+		return nil, fmt.Errorf("there is no story: unknown: %s", verdicts[i].Reason)
+	}
+	of := slices.DeleteFunc(history, func(o linearizability.Operation) bool { return o.Object != verdicts[i].Object })
+	s, err := story.FromVerdict(e.Model, of, verdicts[i], e.Around)
+	if err == nil {
+		s.Commands = []story.Command{{Name: "judge",
+			Line: fmt.Sprintf("%s check %s --model %s", c.Self, c.File(file), e.Model)}}
+	}
+	return s, err
+}
+
+// loadExample reads a counterexample and finds its workload.
+func loadExample(c *console.Context, name string) (*sim.Counterexample, *workload.Workload, error) {
+	example, err := console.Interruptible(c, func() (*sim.Counterexample, error) { return readExample(name) })
+	if err != nil {
+		return nil, nil, err
+	}
+	if example.Exact {
+		if err := c.Exactly(); err != nil {
+			return nil, nil, err
+		}
+	}
+	w, err := output.FindWorkload(example.Workload, example.Recipe)
+	if err == nil && example.Wire {
+		w = w.OverWire()
+	}
+	return example, w, err
+}
+
+func readExample(name string) (*sim.Counterexample, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return sim.ReadCounterexample(file)
+}
+
+// tell tells the story of a counterexample, with follow-up commands if it is in a file.
+func tell(c *console.Context, w *workload.Workload, example *sim.Counterexample, file string) (*story.Story, error) {
+	s, err := story.Tell(c, w, example)
+	if err != nil {
+		return nil, err
+	}
+	if file == "" {
+		return s, nil
+	}
+	s.Commands = []story.Command{{Name: "replay", Line: c.Self + " replay " + c.File(file)},
+		{Name: "explain", Line: c.Self + " explain " + c.File(file)}}
+	if again := searchLine(c.Self, s, example); again != "" {
+		s.Commands = append(s.Commands, story.Command{Name: "look for a smaller one", Line: again})
+	}
+	return s, nil
+}
+
+// searchLine is a command that searches within the bounds of a story; "" for recipes unknown to run.
+func searchLine(self string, s *story.Story, example *sim.Counterexample) string {
+	if _, err := worker.Find(s.Workload, s.Recipe); err != nil {
+		return ""
+	}
+	backend := ""
+	if example.Wire {
+		backend = " --backend wire"
+	}
+	return fmt.Sprintf("%s run %s --recipe %s --faults %s --clients %d --ops %d --strategy patterns%s", self, s.Workload,
+		escape.Shell(s.Recipe), s.Struck, len(s.Clients), example.Ops, backend)
+}
+
+// storyOf is the story of a violation as text, or the reason why there is none, which is no failure.
+func storyOf(c *console.Context, w *workload.Workload, example *sim.Counterexample, file string) string {
+	if example == nil {
+		return ""
+	}
+	s, err := tell(c, w, example, file)
+	if err != nil {
+		return fmt.Sprintf("%s\n\nThere is no story: %v\n", example.Message, err)
+	}
+	return s.Text(story.TextOptions{})
+}
+
+// textOptions are those for standard output: its colours, and the terminal's width.
+func textOptions(s console.Streams) story.TextOptions {
+	o := story.TextOptions{Color: s.Color}
+	file, ok := s.Bare.Stdout.(*os.File)
+	if !ok || !console.IsTerminal(file) {
+		return o
+	}
+	if width, _, err := term.GetSize(int(file.Fd())); err == nil {
+		o.Width = min(width, story.WidthDefault)
+	}
+	return o
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/zktorture/zktorture/fakezk/wire/strike"
+	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/live/ensemble/netns"
+	"github.com/zktorture/zktorture/live/worker"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// liveFaults are the faults of a run on real servers. "all" leaves out those that cannot strike there; naming one is
+// an error.
+func (r *runCmd) liveFaults(w *workload.Workload) (strike.Set, error) {
+	if r.faultPlan != nil {
+		set := r.faultPlan.Faults()
+		return set, r.strikable(w, set)
+	}
+	set, err := r.Faults.live, r.Faults.liveErr
+	if err != nil {
+		return set, err
+	}
+	if !strings.Contains(r.Faults.text, "all") {
+		return set, r.strikable(w, set)
+	}
+	if r.noProcesses(w) != nil {
+		set &^= live.ProcessFaults
+	}
+	set &^= r.unhurt(set)
+	return set, nil
+}
+
+// strikable returns an error for a fault that cannot strike in this run.
+func (r *runCmd) strikable(w *workload.Workload, set strike.Set) error {
+	if why := r.noProcesses(w); why != nil && set&live.ProcessFaults != 0 {
+		return fmt.Errorf("pause and crash strike processes, but %w", why)
+	}
+	if cannot := r.unhurt(set); cannot != 0 {
+		return fmt.Errorf("%v: %s", cannot, r.why())
+	}
+	return nil
+}
+
+// noProcesses says why clients cannot be in processes of their own, or returns nil.
+func (r *runCmd) noProcesses(w *workload.Workload) error {
+	if r.Auth != "" || r.Rate != 0 {
+		return fmt.Errorf("clients in processes of their own do not support --auth and --rate: leave them out")
+	}
+	_, err := worker.InProcesses(w)
+	return err
+}
+
+// linked reports whether a fault may strike clients, or the servers behind them, so that links are needed.
+func (r *runCmd) linked() bool { return r.may != 0 }
+
+// unhurt are those of the faults that spare the run's servers.
+func (r *runCmd) unhurt(set strike.Set) (spared strike.Set) {
+	for f := range (set & live.ServerFaults).Each() {
+		served := f == strike.Leader || slices.Contains(strike.Faults(strike.OnServe), f)
+		if r.Backend == "live" || r.Backend == "serve" && !served || !f.Strikes(r.Nodes) {
+			spared |= strike.SetOf(f)
+		}
+	}
+	return spared
+}
+
+func (r *runCmd) why() string {
+	if r.Backend == "live" {
+		return "your own servers are never harmed: these faults need --backend ensemble only"
+	}
+	if r.Nodes != 1 {
+		return "the servers of --backend serve have no links that could be cut: --backend ensemble"
+	}
+	return "a single server has no others that it could lose, or hear late of: --nodes 3"
+}
+
+// partitions reports whether servers may be partitioned, for which they need network namespaces.
+func (r *runCmd) partitions() bool {
+	drawn := r.may&live.ServerFaults == strike.SetOf(strike.Leader) && r.faultPlan == nil
+	return r.may.Has(strike.Partition) || drawn && r.Nodes > 1
+}
+
+// gainNetworks makes sure that network namespaces can be made, if they are needed. It may run this program again.
+func (r *runCmd) gainNetworks() error {
+	if r.Backend != "ensemble" || !r.partitions() {
+		return nil
+	}
+	if err := netns.Gain(); err != nil {
+		return fmt.Errorf("servers cannot be partitioned here: %w. Leave out partition: --faults %v,%v", err,
+			r.may&^live.ServerFaults, r.may&live.ServerFaults&^strike.SetOf(strike.Partition))
+	}
+	return nil
+}
+
+// plan reads the fault plan, if the user gave one.
+func (r *runCmd) plan() (*live.FaultPlan, error) {
+	if r.Plan == "" {
+		return nil, nil
+	}
+	in, err := os.Open(r.Plan)
+	if err != nil {
+		return nil, fmt.Errorf("--plan: %w", err)
+	}
+	defer in.Close()
+	plan, err := live.ReadFaultPlan(in)
+	if err != nil {
+		return nil, fmt.Errorf("--plan %s: %w", r.Plan, err)
+	}
+	for _, f := range plan.Servers {
+		if err := f.Validate(r.Nodes); err != nil {
+			return nil, fmt.Errorf("--plan %s: %w", r.Plan, err)
+		}
+	}
+	return plan, nil
+}
+
+// planRounds is the default number of rounds of a printed plan.
+const planRounds = 100
+
+// printPlan prints the faults that the seed draws, in the format of --plan.
+func (r *runCmd) printPlan(c *console.Context, w *workload.Workload) error {
+	unopened := func(context.Context) (*live.Session, error) { return nil, errors.New("a plan opens no sessions") }
+	cfg := r.live()
+	cfg.Rounds, cfg.Duration = cmp.Or(cfg.Rounds, planRounds), cmp.Or(cfg.Duration, liveDuration)
+	foreign := strings.HasPrefix(r.Recipe, worker.Foreign)
+	if !foreign && !r.processesOnly() {
+		cfg.Open = unopened
+	}
+	if foreign || r.needsProcesses() {
+		cfg.Start = unopened
+	}
+	plan, err := live.DrawPlan(w, cfg)
+	if err != nil {
+		return err
+	}
+	return plan.Write(c.Stdout)
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/cli/output"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/story/index"
+)
+
+type indexCmd struct {
+	Dir string `arg:"" help:"A folder with results, written by torture run --out."`
+}
+
+// Run executes the command. Its status is 0 if the index was made, whatever it lists.
+func (x *indexCmd) Run(c *console.Context) error {
+	made, err := index.Build(c, x.Dir, index.Options{
+		Tell: func(_ context.Context, e *sim.Counterexample, file string) (*story.Story, error) {
+			if e.Exact {
+				if err := c.Exactly(); err != nil {
+					return nil, err
+				}
+			}
+			w, err := output.FindWorkload(e.Workload, e.Recipe)
+			if err != nil {
+				return nil, err
+			}
+			return tell(c, w, e, file)
+		},
+		Model:    output.ModelOf,
+		Command:  c.Self,
+		File:     c.File,
+		Progress: func(file string) { fmt.Fprintf(c.Stderr, "looking at %s\n", file) },
+	})
+	if err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	for _, p := range made.Problems {
+		fmt.Fprintf(c.Stderr, "%s: %s\n", p.File, p.Text)
+	}
+	x.report(c, made)
+	return nil
+}
+
+// report prints one line about the contents of the index.
+func (x *indexCmd) report(c *console.Context, made *index.Index) {
+	broken := 0
+	for _, h := range made.Histories {
+		if h.Verdict == linearizability.Violation.String() {
+			broken++
+		}
+	}
+	histories := fmt.Sprintf("%d histories", len(made.Histories))
+	if len(made.Histories) == 1 {
+		histories = "1 history"
+	}
+	if broken > 0 {
+		histories += fmt.Sprintf(", %d of them broken", broken)
+	}
+	violations := "no violations"
+	if n := len(made.Violations); n > 0 {
+		violations = console.Count(n, "violation")
+	}
+	fmt.Fprintf(c.Stdout, "%s: %s, %s, %s\n", filepath.Join(x.Dir, index.Name), console.Count(len(made.Runs), "run"), histories,
+		violations)
+}

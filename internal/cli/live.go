@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk/wire/strike"
+	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/cli/output"
+	"github.com/zktorture/zktorture/internal/cli/serving"
+	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/live/ensemble"
+	"github.com/zktorture/zktorture/live/ensemble/link"
+	"github.com/zktorture/zktorture/live/ensemble/proxy"
+	"github.com/zktorture/zktorture/recipes/zkclient"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/story/index"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// onEnsemble runs on real servers that are started for it, and stopped.
+func (r *runCmd) onEnsemble(c *console.Context, w *workload.Workload, out *output.Folder) error {
+	options := ensemble.Options{Nodes: r.Nodes, Namespaces: r.partitions(), Dir: out.Below()}
+	e, err := ensemble.Start(c, options)
+	if err != nil {
+		return err
+	}
+	defer e.Stop()
+	r.Root, r.servers = "/zktorture", e
+	way := serving.Access{Alone: e.Alone()}
+	return r.onServers(c, w, out, way, e.ConnectString(), "")
+}
+
+// onLive runs on the user's servers.
+func (r *runCmd) onLive(c *console.Context, w *workload.Workload, out *output.Folder) error {
+	addresses, chroot, err := zkclient.ParseServers(r.Servers)
+	if err != nil {
+		return err
+	}
+	way, err := r.Read()
+	if err != nil {
+		return err
+	}
+	way.Alone = notKnown
+	r.Root = cmp.Or(r.Root, fmt.Sprintf("/zktorture-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	if _, err := rootBelow(chroot, r.Root); err != nil {
+		return err
+	}
+	return r.onServers(c, w, out, way, strings.Join(addresses, ","), chroot)
+}
+
+// Session timeouts on real servers, the timeout of the first session, and the duration of a run.
+const (
+	// how long the user's servers answer after losing the others
+	notKnown = -1
+
+	liveSession  = 2 * time.Second
+	liveDuration = 30 * time.Second // of a run, by default
+)
+
+func (r *runCmd) onServers(c *console.Context, w *workload.Workload, out *output.Folder, way serving.Access, servers,
+	chroot string) error {
+	way.Around = inTurn(pace(r.Rate), r.meter.Observe)
+	history, err := out.Create(index.HistoryName)
+	if err != nil {
+		return err
+	}
+	defer history.Close()
+	strikes, err := out.Create(output.StrikesName)
+	if err != nil {
+		return err
+	}
+	defer strikes.Close()
+	clients, err := r.clients(c, out, way, servers)
+	if err != nil {
+		return err
+	}
+	defer clients.close()
+	root, err := rootBelow(chroot, r.Root)
+	if err != nil {
+		return err
+	}
+	bar := output.NewBar(c, r.JSON, r.Episodes, cmp.Or(r.Duration, liveDuration))
+	cfg := r.live()
+	cfg.Root, cfg.Servers, cfg.Workers, cfg.Patience = root, r.servers, workers(r.Rate), cmp.Or(r.Patience, patience(r.Rate))
+	cfg.Open, cfg.Start, cfg.Processes = clients.open, clients.start, clients.starts
+	cfg.Admin = func(ctx context.Context) (*live.Session, error) { return openSession(ctx, way, servers, false) }
+	cfg.History, cfg.Strikes, cfg.Progress = history, strikes, r.meter.Following(bar.Show)
+	result, err := live.Run(clients.ctx, w, cfg)
+	bar.Line.End()
+	if err := cmp.Or(clients.failed(), err); err != nil {
+		if result.Episodes == 0 {
+			return err
+		}
+		unfinished(&result, err)
+		fmt.Fprintf(c.Stderr, "torture: %v\n", err)
+	}
+	return r.report(c, w, out, result, out.Histories(result))
+}
+
+// unfinished notes that a run could not be finished. A violation stands; no violation is no pass.
+func unfinished(r *sim.Result, err error) {
+	if r.Verdict == sim.VerdictOK {
+		r.Verdict, r.Reason = sim.VerdictUnknown, fmt.Sprintf("%v; no violation in the %s before", err,
+			console.Count(r.Episodes, "episode"))
+	}
+}
+
+// rootBelow returns the path of a root on the servers.
+func rootBelow(chroot, root string) (string, error) {
+	if !strings.HasPrefix(root, "/") || path.Clean(root) != root || root == "/" {
+		return "", fmt.Errorf("--root %q: a clean absolute path below / is needed", root)
+	}
+	return path.Join("/", chroot, root), nil
+}
+
+// live is the configuration that a run on real servers shares with its plan.
+func (r *runCmd) live() live.Config {
+	return live.Config{
+		Seed: *r.Seed, Rounds: r.Episodes, Duration: r.Duration, Clients: r.Clients, Ops: r.Ops,
+		Faults: r.may, Plan: r.faultPlan, Nodes: r.Nodes, Timeout: liveSession,
+	}
+}
+
+// openSession opens a session and waits for it, through a link if there are faults.
+func openSession(ctx context.Context, way serving.Access, servers string, linked bool) (*live.Session, error) {
+	var session live.Session
+	address := servers
+	if linked {
+		between, err := newLink(way, servers)
+		if err != nil {
+			return nil, err
+		}
+		session.Link, address = between, between.Addr()
+		way.Dial = nil // the link does
+	}
+	if err := connect(ctx, way, &session, address); err != nil {
+		closeLink(session.Link)
+		return nil, fmt.Errorf("%s: %w", servers, err)
+	}
+	return &session, nil
+}
+
+// connect gives a session its client.
+func connect(ctx context.Context, way serving.Access, s *live.Session, servers string) error {
+	conn, err := way.Open(ctx, servers, liveSession, counting(s))
+	if err != nil {
+		return err
+	}
+	s.Conn = way.Observed(conn)
+	s.Close = func() {
+		conn.Close()
+		closeLink(s.Link)
+	}
+	return nil
+}
+
+// counting makes a session count its losses, from its client's events.
+func counting(s *live.Session) (onEvent func(zk.Event)) {
+	var told, broken atomic.Int64
+	s.ExpiriesSeen = func() int { return int(told.Load()) }
+	s.Broken = func() int { return int(broken.Load()) }
+	return func(e zk.Event) {
+		switch {
+		case e.Type != zk.EventSession:
+		case e.State == zk.StateExpired:
+			told.Add(1)
+		case e.State == zk.StateDisconnected:
+			broken.Add(1)
+		}
+	}
+}
+
+func closeLink(l live.Link) {
+	if h, ok := l.(hurtful); ok {
+		h.Close()
+	}
+}
+
+// hurtful is a link that injects a workload's faults.
+type hurtful struct{ *link.Link }
+
+// newLink puts a link before servers.
+func newLink(way serving.Access, servers string) (hurtful, error) {
+	l, err := link.New(link.Config{Servers: strings.Split(servers, ","), Dial: proxy.Dialer(way.Dial),
+		Alone: way.Alone})
+	return hurtful{l}, err
+}
+
+// Arm implements [live.Link].
+func (h hurtful) Arm(faults []live.Fault, begun func(live.Fault)) {
+	plan, by := strike.Plan{}, map[int]live.Fault{}
+	for _, f := range slices.Backward(faults) { // of two at a request the first strikes
+		by[f.Request] = f
+		plan[strike.Place{Client: 1, Request: f.Request}] = strike.Strike{
+			Fault: strike.Fault(f.Fault), Variant: f.Variant, ForMS: f.ForMS,
+		}
+	}
+	h.Link.Arm(plan, func(s strike.Strike) { begun(by[s.Request]) })
+}

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"github.com/alecthomas/kong"
+
+	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/manual"
+	"github.com/zktorture/zktorture/internal/version"
+)
+
+// commandName is what the command is called where it is described.
+const commandName = "torture"
+
+// described lets --help say what the manual says, and versioned lets --version say the version.
+var (
+	described = kong.PostBuild(func(k *kong.Kong) error {
+		manual.Describe(k.Model, commands)
+		return nil
+	})
+	versioned = kong.OptionFunc(func(k *kong.Kong) error { // once a release build has said which it is
+		return kong.Vars{"version": version.Text(commandName)}.Apply(k)
+	})
+)
+
+// verdicts are the exit statuses of a command that judges.
+var verdicts = []manual.Status{
+	{Code: console.ExitOK, Meaning: "No violation."},
+	{Code: console.ExitViolation, Meaning: "A violation."},
+	{Code: console.ExitUnknown, Meaning: "The verdict is unknown, or there was an error."},
+}
+
+// done are the exit statuses of a command that judges nothing.
+func done(ok string) []manual.Status {
+	return []manual.Status{{Code: console.ExitOK, Meaning: ok}, {Code: console.ExitUnknown, Meaning: "There was an error."}}
+}
+
+// commands is what --help and the reference say of each command beside its flags. The examples of a
+// command may use files that those before it have written.
+var commands = manual.Manual{
+	"run": {Statuses: verdicts, Examples: []manual.Example{
+		{Meaning: "Run this project's own lock through 1000 simulated episodes.", Line: "torture run lock"},
+		{Meaning: "Find the bug of a published lock, without any fault.", Status: console.ExitViolation,
+			Line: "torture run lock --recipe published/WriteLock --faults none --seed 1"},
+		{Meaning: "Let only sessions expire and processes stop, and print the result as JSON.",
+			Line: "torture run queue --faults expiry,pause --json"},
+		{Meaning: "Search all executions of a small counter in which no fault strikes, and certify that.",
+			Line: "torture run counter --strategy exhaustive --clients 1 --ops 1 --faults none --certificate counter.json"},
+		{Meaning: "Run the lock on three real servers, which are started on this machine and need Java.", Unrun: true,
+			Line: "torture run lock --backend ensemble --duration 1m --out results"},
+		{Meaning: "Run the lock on your own servers.", Unrun: true,
+			Line: "torture run lock --backend live --servers a:2181,b:2181 --duration 10m"},
+	}},
+	"test": {
+		Statuses: []manual.Status{
+			{Code: 0, Meaning: "The tests passed."},
+			{Code: 1, Meaning: "A test failed, or go vet found something."},
+			{Code: 2, Meaning: "There was an error. Any other status is that of go test."},
+		},
+		Examples: []manual.Example{
+			{Meaning: "Run the tests of all packages in exact mode.", Unrun: true, Line: "torture test ./..."},
+			{Meaning: "Run one test, with the flags of go test.", Unrun: true,
+				Line: "torture test -run TestMyLock -count=1 ./mylock"},
+		},
+	},
+	"zoo": {
+		Statuses: []manual.Status{
+			{Code: console.ExitOK, Meaning: "Every known bug was found, and every fixed version is clean."},
+			{Code: console.ExitViolation, Meaning: "A known bug was not found, or a fixed version was accused."},
+			{Code: console.ExitUnknown, Meaning: "There was an error."},
+		},
+		Examples: []manual.Example{
+			{Meaning: "Look for two known bugs.", Unrun: true, Line: "torture zoo W1 DQ6"},
+			{Meaning: "Also make the counterexample happen on three real servers.", Unrun: true, Line: "torture zoo W1 --confirm"},
+		},
+	},
+	"replay": {
+		Statuses: []manual.Status{
+			{Code: console.ExitOK, Meaning: "Nothing broke. Only possible for the file of a run that died."},
+			{Code: console.ExitViolation, Meaning: "The violation happened again."},
+			{Code: console.ExitUnknown, Meaning: "The run differs from the recorded one, or there was an error."},
+		},
+		Examples: []manual.Example{
+			{Meaning: "Run a counterexample again.", Status: console.ExitViolation,
+				Line: "torture replay counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
+			{Meaning: "Make the same happen on three real servers.", Unrun: true, Status: console.ExitViolation,
+				Line: "torture replay --backend ensemble counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
+		},
+	},
+	"explain": {Statuses: done("The story was printed or written."), Examples: []manual.Example{
+		{Meaning: "Print the story of a counterexample.",
+			Line: "torture explain counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
+		{Meaning: "Write it as a page.",
+			Line: "torture explain --html story.html counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
+		{Meaning: "Explain a history that is a violation.", Unrun: true,
+			Line: "torture explain history.jsonl --model lock"},
+	}},
+	"part": {Statuses: done("A result was written, whatever its verdict."), Examples: []manual.Example{
+		{Meaning: "Print how many units a plan has.", Unrun: true, Line: "torture part --plan plan.json --units"},
+		{Meaning: "Run the unit with number 3.", Unrun: true, Line: "torture part --plan plan.json --unit 3 --out results"},
+	}},
+	"merge": {
+		Statuses: []manual.Status{
+			{Code: console.ExitOK, Meaning: "No violation in any job."},
+			{Code: console.ExitViolation, Meaning: "A violation."},
+			{Code: console.ExitUnknown, Meaning: "A unit has no result, a file cannot be read, or there was an error."},
+		},
+		Examples: []manual.Example{
+			{Meaning: "Report what the units found.", Unrun: true, Line: "torture merge --plan plan.json --out report results"},
+			{Meaning: "Add up some results, for another merge.", Unrun: true,
+				Line: "torture merge --plan plan.json --partial sum.json results"},
+		},
+	},
+	"doctor": {
+		Statuses: []manual.Status{
+			{Code: console.ExitOK, Meaning: "The simulator works, whatever else is missing."},
+			{Code: console.ExitUnknown, Meaning: "The simulator does not work here."},
+		},
+		Examples: []manual.Example{{Meaning: "Check what works on this machine.", Line: "torture doctor"}},
+	},
+	"demo": {Statuses: done("The demonstration was shown."), Examples: []manual.Example{
+		{Meaning: "Show a bug, its story and its fix.", Line: "torture demo --no-pause"},
+	}},
+	"new": {Statuses: done("The files were written."), Examples: []manual.Example{
+		{Meaning: "Write an example lock and its test, in a folder of your module.", Line: "torture new lock mylock"},
+	}},
+	"index": {Statuses: done("The index was written, whatever it lists."), Examples: []manual.Example{
+		{Meaning: "Write index.html for a folder of results, and a page for each story.", Line: "torture index counterexamples"},
+	}},
+	"certify": {
+		Statuses: []manual.Status{
+			{Code: console.ExitOK, Meaning: "The certificate holds."},
+			{Code: console.ExitViolation, Meaning: "The certificate is refuted."},
+			{Code: console.ExitUnknown, Meaning: "The file is not a certificate, was written by another build, or could not be checked."},
+		},
+		Examples: []manual.Example{{Meaning: "Repeat the search of a certificate, and compare.", Line: "torture certify counter.json"}},
+	},
+	"check": {Statuses: verdicts, Examples: []manual.Example{
+		{Meaning: "Judge the history of a queue.", Unrun: true, Line: "torture check history.jsonl --model queue"},
+		{Meaning: "Judge a run on real servers, even one that was killed.", Unrun: true, Line: "torture check results"},
+	}},
+	"proxy": {Statuses: done("It was stopped by Control-C or SIGTERM."), Examples: []manual.Example{
+		{Meaning: "Inject faults between two servers and their clients.", Unrun: true,
+			Line: "torture proxy --servers a:2181,b:2181 --faults all --seed 7 --log faults.jsonl"},
+	}},
+	"serve": {Statuses: done("It was stopped by Control-C or SIGTERM."), Examples: []manual.Example{
+		{Meaning: "Serve one ZooKeeper on port 2181 of this machine.", Unrun: true, Line: "torture serve --port 2181"},
+		{Meaning: "Serve three, with an HTTP address where tests ask for faults.", Unrun: true,
+			Line: "torture serve --servers 3 --control 127.0.0.1:0"},
+	}},
+	"clean": {Statuses: done("All was listed or removed."), Examples: []manual.Example{
+		{Meaning: "List what killed runs have left.", Unrun: true, Line: "torture clean --servers a:2181"},
+		{Meaning: "Remove it.", Unrun: true, Line: "torture clean --servers a:2181 --yes"},
+	}},
+	"list": {Statuses: done("The list was printed."), Examples: []manual.Example{
+		{Meaning: "List all kinds, recipes, faults, strategies and models.", Line: "torture list"},
+	}},
+	"completion": manual.Completion(commandName),
+}

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/cli/output"
+	"github.com/zktorture/zktorture/internal/digest"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/replay"
+	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/workload"
+)
+
+type replayCmd struct {
+	File    string `arg:"" help:"A counterexample that torture run has written, or the file that a run that died has left."`
+	Backend string `help:"Where to run: sim (simulated), or ensemble, to make the same happen on three real servers, started on this machine." default:"sim" enum:"sim,ensemble"`
+}
+
+// Run executes the command.
+func (r *replayCmd) Run(c *console.Context) error {
+	example, w, err := loadExample(c, r.File)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.File, err)
+	}
+	if r.Backend == "ensemble" {
+		return r.confirm(c, w, example)
+	}
+	defer c.EndSoon(func() int { return console.ExitUnknown })()
+	replayed, err := console.Interruptible(c, func() (*sim.Replayed, error) { return sim.Replay(w, example) })
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.File, err)
+	}
+	return showReplay(c, example, replayed)
+}
+
+// confirm says whether real servers behave as the simulated ones did. The status is 1 if they do.
+func (r *replayCmd) confirm(c *console.Context, w *workload.Workload, example *sim.Counterexample) error {
+	confirmed, err := confirmExample(c, w, example)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.File, err)
+	}
+	if confirmed.Step > 0 {
+		fmt.Fprintln(c.Stdout, console.Wrap(fmt.Sprintf("real servers differed at step %d: %s", confirmed.Step,
+			confirmed.Difference), console.Columns))
+	}
+	switch {
+	case confirmed.Untried != "":
+		return fmt.Errorf("%s was not tried on real servers: %s", r.File, confirmed.Untried)
+	case confirmed.Violation == nil:
+		fmt.Fprintf(c.Stdout, "not confirmed: real servers did not break %s\n", example.Property)
+		for _, v := range confirmed.Others {
+			fmt.Fprintln(c.Stdout, console.Wrap(fmt.Sprintf("but there is a violation of %s: %s", v.Property, v.Message), console.Columns))
+		}
+		return console.VerdictError(console.ExitUnknown)
+	}
+	output.PrintBroken(c.Stdout, fmt.Sprintf("confirmed on real servers%s: ", tries(confirmed)), *confirmed.Violation)
+	return console.VerdictError(console.ExitViolation)
+}
+
+// triesLine is the number of tries, if there were several.
+func triesLine(r *sim.Replayed) string {
+	switch {
+	case r.Try == 1:
+		return ""
+	case r.Diverged < 0:
+		return fmt.Sprintf("not repeatable: this is try %d, the first that took the recorded steps", r.Try)
+	}
+	return fmt.Sprintf("not repeatable: none of %d tries took the recorded steps", r.Try)
+}
+
+func showReplay(c *console.Context, example *sim.Counterexample, replayed *sim.Replayed) error {
+	for _, line := range replay.Folded(replay.Lines(replayed.Trace)) {
+		fmt.Fprintln(c.Stdout, line)
+	}
+	fmt.Fprintln(c.Stdout)
+	if replayed.Violation != nil {
+		output.PrintBroken(c.Stdout, "", *replayed.Violation)
+	}
+	fmt.Fprintf(c.Stdout, "hash %s\n", digest.Hex(replayed.Hash))
+	if line := triesLine(replayed); line != "" {
+		fmt.Fprintln(c.Stdout, line)
+	}
+	if example.Property == replay.PropertyCrash && replayed.Violation == nil {
+		fmt.Fprintln(c.Stdout, "the process did not die this time: the episode ended, and nothing broke")
+		return nil
+	}
+	if err := story.Same(example, replayed); err != nil {
+		return err
+	}
+	return console.VerdictError(console.ExitViolation)
+}

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk/wire/strike"
+	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/cli/output"
+	"github.com/zktorture/zktorture/live/ensemble"
+	"github.com/zktorture/zktorture/recipes/zkclient"
+)
+
+// Served servers let a correct recipe pass under all faults, and show what is wrong with a broken one. The faults that
+// struck are a plan.
+func TestRunOnServed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, test := range []struct {
+		args   string
+		status int
+	}{
+		{"lock --episodes 40 --out out", console.ExitOK},
+		{"lock --episodes 10 --plan out/faults.jsonl", console.ExitOK},
+		{"lock --nodes 1 --episodes 10 --faults kill,stop,loss", console.ExitOK},
+		{"queue --recipe published/DistributedQueue --episodes 60 --faults loss", console.ExitViolation},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			status, text, messages := command(t, strings.Fields("run --backend serve --seed 1 --json "+test.args)...)
+			var s output.Summary
+			if err := json.Unmarshal([]byte(text), &s); err != nil || status != test.status || s.Operations == 0 {
+				t.Fatalf("exit status %d, %v\n%s%s", status, err, text, messages)
+			}
+		})
+	}
+}
+
+func TestServedRefuses(t *testing.T) {
+	for _, test := range []struct{ args, says string }{
+		{"--faults partition", "partition: the servers of --backend serve have no links that could be cut: --backend ensemble"},
+		{"--nodes 1 --faults lag", "lag: a single server has no others"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			status, _, messages := command(t, strings.Fields("run lock --backend serve "+test.args)...)
+			if status != console.ExitUnknown || !strings.Contains(messages, test.says) {
+				t.Errorf("exit status %d, %q, want %q", status, messages, test.says)
+			}
+		})
+	}
+}
+
+// three starts three served servers, with a client of the leader and one of the first follower.
+func three(t *testing.T) (s *servedServers, leader, follower *zkclient.Client) {
+	t.Helper()
+	s, err := startServed(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	leader, follower = client(t, s.Addr(0)), client(t, s.Addr(1))
+	if _, err := leader.Create("/z", []byte("old"), 0, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	return s, leader, follower
+}
+
+func striking(t *testing.T, s *servedServers, f ensemble.Fault) *ensemble.Struck {
+	t.Helper()
+	struck, err := s.Strike(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return struck
+}
+
+func read(t *testing.T, c *zkclient.Client) string {
+	t.Helper()
+	data, _, err := c.Get("/z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// A lagging follower is stale until it hears of what it has missed, which it does while the fault lasts.
+func TestServedLag(t *testing.T) {
+	s, leader, follower := three(t)
+	hour := time.Hour.Milliseconds()
+	struck := striking(t, s, ensemble.Fault{Kind: strike.Lag, Target: ensemble.Follower, DelayMS: hour})
+	if struck.Where() != "server.2 (follower)" {
+		t.Error(struck)
+	}
+	if _, err := leader.Set("/z", []byte("new"), -1); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, follower); got != "old" {
+		t.Errorf("before the delay: %s", got)
+	}
+	if err := s.HealAll(t.Context()); err != nil || read(t, follower) != "new" {
+		t.Errorf("healed, it has not heard: %v", err)
+	}
+	striking(t, s, ensemble.Fault{Kind: strike.Lag, Target: 1, DelayMS: 10})
+	for read(t, follower) == "new" { // without end if it never hears
+		if _, err := leader.Set("/z", []byte("newer"), -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A killed server cuts its clients off, and a stopped one keeps them waiting, until the fault is undone.
+func TestServedKillAndStop(t *testing.T) {
+	s, leader, _ := three(t)
+	killed := striking(t, s, ensemble.Fault{Kind: strike.Kill, Target: ensemble.Leader})
+	if killed.Where() != "server.1 (leader)" {
+		t.Error(killed)
+	}
+	if _, _, err := leader.Get("/z"); err == nil {
+		t.Error("a dead server answers")
+	}
+	if _, err := s.Strike(t.Context(), ensemble.Fault{Kind: strike.Stop, Target: 0}); err == nil {
+		t.Error("a dead server is stopped")
+	}
+	next := striking(t, s, ensemble.Fault{Kind: strike.Stop, Target: ensemble.Leader})
+	if next.Where() != "server.2 (leader)" {
+		t.Errorf("nobody has replaced the leader: %v", next)
+	}
+	next.Undo()
+	if err := s.HealAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if client(t, s.Addr(0)).SessionID() == 0 {
+		t.Error("a server that was started again serves nobody")
+	}
+	follower := client(t, s.Addr(1)) // the election has cut it off
+	stopped := striking(t, s, ensemble.Fault{Kind: strike.Stop, Target: 1})
+	if killed.Undo(); stopped.Role != "leader" {
+		t.Error(stopped)
+	}
+	answer := make(chan string, 1)
+	go func() {
+		data, _, _ := follower.Get("/z")
+		answer <- string(data)
+	}()
+	if _, err := client(t, s.Addr(2)).Set("/z", []byte("new"), -1); err != nil {
+		t.Fatal(err)
+	}
+	stopped.Undo()
+	if got := <-answer; got != "new" {
+		t.Errorf("a stopped server has answered %q", got)
+	}
+}
+
+func TestServedStrikeRefuses(t *testing.T) {
+	s, _, _ := three(t)
+	for _, f := range []ensemble.Fault{
+		{Kind: strike.Partition, Target: 0}, {Kind: strike.Lag, Target: 0, DelayMS: 1},
+		{Kind: strike.Kill, Target: 3}, {Kind: "rain"},
+	} {
+		if struck, err := s.Strike(t.Context(), f); err == nil {
+			t.Errorf("it struck: %v", struck)
+		}
+	}
+	if len(s.hurt) > 0 {
+		t.Errorf("%d members are hurt by faults that did not strike", len(s.hurt))
+	}
+}

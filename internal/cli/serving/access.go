@@ -1,0 +1,92 @@
+package serving
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/recipes/zkclient"
+)
+
+// tlsFlags say how to encrypt connections to the user's servers.
+type tlsFlags struct {
+	TLSCA         string `name:"tls-ca" placeholder:"FILE" help:"Connect with TLS, and trust the certificate authorities in this file (PEM)."`
+	TLSCert       string `name:"tls-cert" placeholder:"FILE" help:"Connect with TLS, and present this client certificate (PEM)."`
+	TLSKey        string `name:"tls-key" placeholder:"FILE" help:"The private key (PEM) of --tls-cert."`
+	TLSServerName string `name:"tls-server-name" placeholder:"NAME" help:"Connect with TLS, and expect certificates for this name. Default: each server's host."`
+}
+
+func (f *tlsFlags) Rules() []console.Rule {
+	return []console.Rule{console.When(f.TLSCert != "", "tls-key", "needs --tls-cert")}
+}
+
+func (f *tlsFlags) dialer() (zkclient.DialContext, error) {
+	return zkclient.TLS{CA: f.TLSCA, Cert: f.TLSCert, Key: f.TLSKey, ServerName: f.TLSServerName}.Dialer()
+}
+
+// AccessFlags are the credentials for the user's servers.
+type AccessFlags struct {
+	Auth     string `placeholder:"FILE|env:NAME" help:"A file or an environment variable that holds a digest credential, user:password. The credential is never printed or written."`
+	tlsFlags `embed:""`
+}
+
+// What bounds the time until the first session. A run knows that the servers that it has started are there; those of the
+// user may not be.
+const (
+	OwnConnect   = 5 * time.Minute
+	theirConnect = 30 * time.Second
+)
+
+// Access is what the flags make. The zero value is plain TCP without credentials.
+type Access struct {
+	Dial   zkclient.DialContext
+	auth   []zkclient.Credential
+	theirs bool                                           // the servers are the user's
+	Around func(op, path string, send func() error) error // sends each request; nil for nothing in between
+	Alone  time.Duration                                  // how long a partitioned server answers: see link.Config
+}
+
+func (f *AccessFlags) Read() (Access, error) {
+	dial, err := f.dialer()
+	if err != nil || f.Auth == "" {
+		return Access{Dial: dial, theirs: true}, err
+	}
+	credential, err := zkclient.ReadDigest(f.Auth)
+	return Access{Dial: dial, auth: []zkclient.Credential{credential}, theirs: true}, err
+}
+
+// Open opens a session and waits for it.
+func (a Access) Open(ctx context.Context, servers string, session time.Duration, onEvent func(zk.Event)) (*zkclient.Client,
+	error) {
+	cfg := zkclient.Config{Servers: servers, SessionTimeout: session, OnEvent: onEvent, Auth: a.auth}
+	if a.Dial != nil {
+		cfg.Dial = a.Dial.Timed()
+	}
+	conn, err := cfg.Connect()
+	if err != nil {
+		return nil, err
+	}
+	limit := OwnConnect
+	if a.theirs {
+		limit = theirConnect
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := conn.WaitSession(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// Observed is a client with its events, whose requests go through around.
+func (a Access) Observed(client *zkclient.Client) recipes.Conn {
+	conn := recipes.WithEvents(client, client.Events())
+	if a.Around == nil {
+		return conn
+	}
+	return recipes.Around(conn, a.Around)
+}

@@ -1,0 +1,224 @@
+// Package serving has the commands proxy and serve, and the flags with which a command reaches servers.
+package serving
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zktorture/zktorture/fakezk/wire/strike"
+	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/resource"
+	"github.com/zktorture/zktorture/live/ensemble/proxy"
+	"github.com/zktorture/zktorture/live/ensemble/proxy/chaosproxy"
+	"github.com/zktorture/zktorture/recipes/zkclient"
+)
+
+// ProxyCmd is a proxy between foreign clients and servers.
+type ProxyCmd struct {
+	Listen       string      `help:"The address that clients connect to, without TLS." default:"127.0.0.1:21810"`
+	Servers      string      `required:"" placeholder:"A:2181,…" help:"Addresses of the servers, without a chroot, which belongs in the clients' connect string."`
+	Expose       bool        `help:"With --tls-cert: allow a --listen address that other machines can reach. Whoever connects to it acts with that certificate."`
+	Faults       proxyFaults `placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none." default:"all"`
+	Log          string      `placeholder:"FILE" help:"Append a line of JSON to this file for each fault that struck. Default: standard output."`
+	oddsFlags    `embed:""`
+	tlsFlags     `embed:""`
+	MetricsFlags `embed:""`
+}
+
+// oddsFlags say how often faults strike, and which.
+type oddsFlags struct {
+	Every int     `placeholder:"N" help:"One request in N draws a fault. Default: 100, or none with --rate." range:"1.."`
+	Rate  float64 `placeholder:"N" help:"Instead of --every: N faults a minute for each client, however many requests it makes." range:">0"`
+	Seed  *uint64 `help:"Same seed and same requests: same faults. Default: a new one, which is printed."`
+}
+
+// Rules implements ruled.
+func (p *ProxyCmd) Rules() []console.Rule {
+	return append(append(p.tlsFlags.Rules(), p.oddsFlags.Rules(len(p.Faults.faults) > 0)...),
+		console.When(p.TLSCert != "", "expose", "needs --tls-cert"))
+}
+
+func (o *oddsFlags) Rules(faults bool) []console.Rule {
+	return []console.Rule{
+		console.When(o.Rate == 0, "every", "cannot be used with --rate"),
+		console.When(faults, "every rate seed", "cannot be used with --faults none"),
+	}
+}
+
+// everyDefault is the default of --every, in requests.
+const everyDefault = 100
+
+// Run executes the command.
+func (p *ProxyCmd) Run(c *console.Context) error {
+	cfg, err := p.config()
+	if err != nil {
+		return err
+	}
+	reach, err := p.reach()
+	if err != nil {
+		return err
+	}
+	resource.TightenGC()
+	log, err := openLog(p.Log, c.Stdout)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	strikes := &strikeLog{out: json.NewEncoder(log), failed: make(chan struct{})}
+	cfg.Struck, cfg.Log = strikes.write, slog.New(slog.NewTextHandler(c.Stderr, nil))
+	chaos, err := chaosproxy.New(cfg)
+	if err != nil {
+		return err
+	}
+	defer chaos.Close()
+	stop, err := p.Serve(c, func(e Exposition) { writeMetrics(e, chaos.Stats()) })
+	if err != nil {
+		return err
+	}
+	defer stop()
+	fmt.Fprintf(c.Stderr, "torture: %s forwards to %s; faults %s, seed %d\n", chaos.Addr(), strings.Join(cfg.Servers, ","),
+		p.Faults.text, cfg.Seed)
+	if reach != "" {
+		fmt.Fprintln(c.Stderr, "torture: "+reach)
+	}
+	follow(c, chaos, strikes.failed)
+	err = errors.Join(chaos.Close(), strikes.err, log.Close())
+	fmt.Fprintln(c.Stderr, "torture: "+statusLine(chaos.Stats()))
+	return err
+}
+
+func (p *ProxyCmd) config() (chaosproxy.Config, error) {
+	addresses, chroot, err := zkclient.ParseServers(p.Servers)
+	if err != nil {
+		return chaosproxy.Config{}, err
+	}
+	if chroot != "" {
+		return chaosproxy.Config{}, fmt.Errorf("--servers: a chroot belongs in the clients' connect string: "+
+			"move %s there", chroot)
+	}
+	dial, err := p.dialer()
+	if err != nil {
+		return chaosproxy.Config{}, err
+	}
+	return chaosproxy.Config{Listen: p.Listen, Servers: addresses, Dial: proxy.Dialer(dial), Faults: p.Faults.faults,
+		Odds: p.odds(), Seed: p.seed()}, nil
+}
+
+// reach says how other machines can use the proxy, or is empty. With a certificate they would act as the user, which
+// must be allowed explicitly.
+func (p *ProxyCmd) reach() (string, error) {
+	address, err := net.ResolveTCPAddr("tcp", p.Listen)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("--listen: %w", err)
+	case address.IP.IsLoopback():
+		return "", nil
+	case p.TLSCert != "" && !p.Expose:
+		return "", fmt.Errorf("--listen %s can be reached from other machines, "+
+			"and whoever connects would act with the certificate of --tls-cert: "+
+			"listen on 127.0.0.1, or add --expose to allow that", p.Listen)
+	}
+	return fmt.Sprintf("%s can be reached from other machines, and anyone who connects reaches the servers",
+		p.Listen), nil
+}
+
+func (p *oddsFlags) odds() strike.Odds {
+	odds := strike.Odds{Every: p.Every, PerMinute: p.Rate}
+	if odds == (strike.Odds{}) {
+		odds.Every = everyDefault
+	}
+	return odds
+}
+
+func (p *oddsFlags) seed() uint64 {
+	if p.Seed == nil {
+		return rand.Uint64() >> 32
+	}
+	return *p.Seed
+}
+
+// openLog opens the log.
+func openLog(name string, standard io.Writer) (io.WriteCloser, error) {
+	if name == "" {
+		return console.NopCloser{Writer: standard}, nil
+	}
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("--log: %w", err)
+	}
+	return file, nil
+}
+
+// strikeLog writes a line for each fault that struck. A write error ends the command, as unlogged faults are useless.
+type strikeLog struct {
+	mu     sync.Mutex
+	out    *json.Encoder
+	once   sync.Once
+	failed chan struct{}
+	err    error
+}
+
+func (l *strikeLog) write(s strike.Strike) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.out.Encode(s); err != nil {
+		l.once.Do(func() {
+			l.err = fmt.Errorf("--log: %w", err)
+			close(l.failed)
+		})
+	}
+}
+
+// statusEvery is the interval of the status line.
+const statusEvery = 500 * time.Millisecond
+
+// follow updates the status line, on a terminal, until the command ends.
+func follow(c *console.Context, chaos *chaosproxy.Proxy, failed <-chan struct{}) {
+	line, began := console.NewLine(c, false), time.Now()
+	defer line.End()
+	again := time.NewTicker(statusEvery)
+	defer again.Stop()
+	for {
+		select {
+		case <-again.C:
+			line.Show(fmt.Sprintf("%v %s", time.Since(began).Round(time.Second), statusLine(chaos.Stats())), 0, 0)
+		case <-failed:
+			return
+		case <-c.Done():
+			return
+		}
+	}
+}
+
+func statusLine(s chaosproxy.Stats) string {
+	line := fmt.Sprintf("%d connections open, %d clients, %d requests, %d faults", s.Open, s.Clients,
+		s.Requests, s.Total())
+	var kinds []string
+	for _, kind := range slices.Sorted(maps.Keys(s.Struck)) {
+		kinds = append(kinds, fmt.Sprintf("%s %d", kind, s.Struck[kind]))
+	}
+	if len(kinds) > 0 {
+		line += ": " + strings.Join(kinds, ", ")
+	}
+	return line
+}
+
+// writeMetrics writes the metrics of a proxy.
+func writeMetrics(e Exposition, s chaosproxy.Stats) {
+	e.metric("proxy_connections", "gauge", "Connections that are open.")
+	fmt.Fprintf(e, "zktorture_proxy_connections %d\n", s.Open)
+	e.counter("proxy_clients_total", "Sessions that clients have opened.", int(s.Clients))
+	e.counter("proxy_requests_total", "Requests that clients have made; pings and the like apart.", int(s.Requests))
+	struckFaults(e, s.Struck)
+}

@@ -1,0 +1,217 @@
+package serving
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/fakezk/wire/strike"
+	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/resource"
+	"github.com/zktorture/zktorture/internal/wholefile"
+)
+
+// ServeCmd is a ZooKeeper server for tests.
+type ServeCmd struct {
+	Servers   int         `default:"1" help:"The number of servers: 1, 3 or 5." range:"1,3,5"`
+	Host      string      `default:"127.0.0.1" help:"Address to listen on. There are no passwords: whoever reaches it can use it."`
+	Port      int         `default:"0" help:"The port of the first server; the others get the ports after it. 0: any free ports." range:"0..65535"`
+	Control   string      `placeholder:"ADDR" help:"Serve an HTTP API at http://ADDR with which tests inject faults: see docs/serve.md."`
+	Data      string      `placeholder:"DIR" help:"Keep znodes and sessions in this folder. Default: only in memory."`
+	Faults    serveFaults `default:"none" placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none."`
+	Plan      string      `placeholder:"FILE" help:"Instead of --faults: repeat the faults of this file, the faults.jsonl of an earlier run, perhaps edited."`
+	Log       string      `default:"faults.jsonl" placeholder:"FILE" help:"With --faults or --plan: append a line of JSON to this file for each fault that struck (${default})."`
+	zooFlags  `embed:""`
+	oddsFlags `embed:""`
+}
+
+// Ready is the line that announces that clients can connect.
+type Ready struct {
+	Servers []string `json:"servers"`
+	Connect string   `json:"connect"`           // for clients
+	Control string   `json:"control,omitempty"` // a URL
+	Seed    *uint64  `json:"seed,omitempty"`    // of the faults
+}
+
+// Run executes the command.
+func (s *ServeCmd) Run(c *console.Context) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	resource.TightenGC()
+	faults, err := console.Interruptible(c, s.faults)
+	if err != nil {
+		return err
+	}
+	log, strikes, err := s.openLog(faults)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	ports, err := s.listen()
+	if err != nil {
+		return err
+	}
+	defer closeAll(ports)
+	ensemble, err := s.ensemble(ports)
+	if err != nil {
+		return err
+	}
+	servers, err := server.New(server.Config{
+		Ensemble: ensemble, MaxClientCnxns: s.MaxClientCnxns, Data: s.Data, Faults: faults,
+		Log: slog.New(slog.NewTextHandler(c.Stderr, nil)),
+	})
+	if err != nil {
+		return err
+	}
+	defer servers.Close()
+	at, err := s.open(servers, ports, faults)
+	if err != nil {
+		return err
+	}
+	warnBeyond(c, "--host", ports[0].Addr(), "use the servers")
+	if at.Control, err = s.control(c, servers); err != nil {
+		return err
+	}
+	if err := json.NewEncoder(c.Stdout).Encode(at); err != nil {
+		return err
+	}
+	select {
+	case <-c.Done():
+	case <-strikes.failed:
+	case <-servers.Done():
+	}
+	return errors.Join(servers.Close(), strikes.err, log.Close())
+}
+
+// Rules implements ruled.
+func (s *ServeCmd) Rules() []console.Rule {
+	return append([]console.Rule{
+		console.When(s.Plan == "", "faults every rate seed", "cannot be used with --plan, because the plan determines what strikes"),
+		console.When(s.Plan != "" || len(s.Faults.faults) > 0, "log", "needs --faults or --plan"),
+	}, s.oddsFlags.Rules(len(s.Faults.faults) > 0)...)
+}
+
+func (s *ServeCmd) check() error {
+	switch {
+	case s.Port+s.Servers > 1<<16:
+		return fmt.Errorf("--port %d: there are fewer than %d ports from there on", s.Port, s.Servers)
+	case s.Reconfig && s.Data != "" && s.Port == 0:
+		return errors.New("--reconfig with --data needs a --port, because the stored configuration names it")
+	}
+	return s.zooFlags.check()
+}
+
+// listen opens the ports.
+func (s *ServeCmd) listen() (ports []net.Listener, err error) {
+	for i := range s.Servers {
+		port := s.Port
+		if port != 0 {
+			port += i
+		}
+		l, err := net.Listen("tcp", net.JoinHostPort(s.Host, strconv.Itoa(port)))
+		if err != nil {
+			closeAll(ports)
+			return nil, fmt.Errorf("server %d cannot listen: %w", i+1, err)
+		}
+		ports = append(ports, l)
+	}
+	return ports, nil
+}
+
+func closeAll(ports []net.Listener) {
+	for _, l := range ports {
+		l.Close()
+	}
+}
+
+// open lets clients in.
+func (s *ServeCmd) open(servers *server.Server, ports []net.Listener, faults *server.Faults) (at Ready, err error) {
+	for i, l := range ports {
+		if err := servers.Open(i, l); err != nil {
+			return at, err
+		}
+		at.Servers = append(at.Servers, l.Addr().String())
+	}
+	at.Connect = strings.Join(at.Servers, ",")
+	if faults != nil && faults.Plan == nil {
+		at.Seed = &faults.Seed
+	}
+	return at, nil
+}
+
+// control serves the control port, if there is one, and returns its URL.
+func (s *ServeCmd) control(c *console.Context, servers *server.Server) (string, error) {
+	if s.Control == "" {
+		return "", nil
+	}
+	l, err := net.Listen("tcp", s.Control)
+	if err != nil {
+		return "", fmt.Errorf("--control: %w", err)
+	}
+	web := &http.Server{Handler: servers.Control(), ReadHeaderTimeout: metricsPatience}
+	go web.Serve(l)
+	context.AfterFunc(c, func() { web.Close() })
+	warnBeyond(c, "--control", l.Addr(), "inject faults and read all data")
+	return "http://" + l.Addr().String(), nil
+}
+
+// faults are what strikes by itself; nil: nothing.
+func (s *ServeCmd) faults() (*server.Faults, error) {
+	if s.Plan != "" {
+		return s.plan()
+	}
+	faults := s.Faults.faults
+	if s.Faults.text == "all" {
+		faults = strike.FaultsOf(s.Servers) // without those that cannot strike; to name one is an error
+	}
+	if len(faults) == 0 {
+		return nil, nil
+	}
+	return &server.Faults{Strike: faults, Odds: s.odds(), Seed: s.seed()}, nil
+}
+
+// plan reads the plan.
+func (s *ServeCmd) plan() (*server.Faults, error) {
+	in, err := os.Open(s.Plan)
+	if err != nil {
+		return nil, fmt.Errorf("--plan: %w", err)
+	}
+	defer in.Close()
+	read, err := in.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("--plan: %w", err)
+	}
+	if written, err := os.Stat(s.Log); err == nil && os.SameFile(read, written) {
+		return nil, fmt.Errorf("--plan %s is also what --log appends to: choose another --log", s.Plan)
+	}
+	plan, err := strike.ReadPlan(in, strike.Ways(strike.OnServe), s.Servers)
+	if err != nil {
+		return nil, fmt.Errorf("--plan %s: %w", s.Plan, err)
+	}
+	return &server.Faults{Plan: plan}, nil
+}
+
+// openLog opens the log of what strikes, and lets the faults, if there are any, tell it.
+func (s *ServeCmd) openLog(faults *server.Faults) (file io.WriteCloser, strikes *strikeLog, err error) {
+	strikes = &strikeLog{failed: make(chan struct{})}
+	if faults == nil {
+		return console.NopCloser{Writer: io.Discard}, strikes, nil
+	}
+	if file, err = openLog(s.Log, nil); err != nil {
+		return nil, nil, err
+	}
+	strikes.out, faults.Struck = json.NewEncoder(file), strikes.write
+	return file, strikes, nil
+}
+
+func init() { wholefile.NameFormat[Ready]("serve-ready") }

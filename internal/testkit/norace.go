@@ -1,0 +1,6 @@
+//go:build !race
+
+package testkit
+
+// RaceDetector reports whether this binary was built with it.
+const RaceDetector = false

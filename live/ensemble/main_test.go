@@ -1,0 +1,100 @@
+package ensemble_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/live/ensemble"
+	"github.com/zktorture/zktorture/live/ensemble/netns"
+)
+
+// role makes the test binary play a program that uses the package, for tests about processes.
+const role = "ENSEMBLE_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	roles := map[string]func() error{"": nil, "fetch": fetchOnce, "start": startAndHang}
+	play, ok := roles[os.Getenv(role)]
+	switch {
+	case !ok:
+		fmt.Fprintln(os.Stderr, "no such role:", os.Getenv(role))
+		os.Exit(1)
+	case play == nil:
+		os.Exit(m.Run())
+	}
+	if err := play(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// inRole is a command that runs this test binary in a role.
+func inRole(name string, env ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(append(os.Environ(), role+"="+name), env...)
+	return cmd
+}
+
+// installedEnv tells a process in a role where to look for installed packages.
+const installedEnv = "ENSEMBLE_TEST_INSTALLED"
+
+func fetchOnce() error {
+	ensemble.SetInstalled(os.Getenv(installedEnv))
+	software, err := ensemble.Fetch(context.Background())
+	if err != nil {
+		return err
+	}
+	_, err = os.Stat(software.Classpath[0])
+	return err
+}
+
+// startAndHang starts servers, prints their pids on a line, and never stops them.
+func startAndHang() error {
+	apart := os.Getenv("ENSEMBLE_TEST_NAMESPACES") != ""
+	if apart {
+		if err := netns.Gain(); err != nil {
+			return err
+		}
+	}
+	e, err := ensemble.Start(context.Background(), ensemble.Options{
+		Nodes: 3, Dir: os.Getenv("ENSEMBLE_TEST_DIR"), Namespaces: apart,
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Println(pids(e))
+	select {}
+}
+
+func pids(e *ensemble.Ensemble) []int {
+	var found []int
+	for i := range e.Servers() {
+		if pid, ok := e.Member(i).Pid(); ok {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// wantError fails unless err says all the words.
+func wantError(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error; want one that says %q", words)
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("error does not say %q:\n%v", word, err)
+		}
+	}
+}
+
+func needsServers(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts servers")
+	}
+}

@@ -1,0 +1,154 @@
+package chaosproxy
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/zktorture/zktorture/fakezk/wire/strike"
+	"github.com/zktorture/zktorture/live/ensemble/proxy"
+)
+
+// Config configures a proxy.
+type Config struct {
+	Listen  string // address to listen on; a free port of the loopback interface by default
+	Servers []string
+	Dial    proxy.Dialer   // to servers; nil for plain TCP
+	Faults  []strike.Fault // of those that strike.Faults has OnProxy; none for a plain proxy
+	Odds    strike.Odds    // needed if there are faults
+	Seed    uint64
+	Struck  func(strike.Strike) // called for each fault that strikes, one at a time
+	Log     *slog.Logger        // for what is malformed, and for servers that do not do what they should
+
+	// Client, if set, is told what happens to the only client; what strikes is what [Proxy.Arm] says.
+	Client Client
+}
+
+// Client is told what happens to a client, by several goroutines.
+type Client interface {
+	Arrived(f *proxy.Frame)
+	Decided(f *proxy.Frame, what proxy.Action)
+	Ended(connection int)
+	// Begun is called when a fault strikes, before anything is done.
+	Begun(s strike.Strike)
+	// Ending is called before servers are asked to end a session; ended when they have done so, and says whether the
+	// session was alive until then.
+	Ending(session int64) (ended func(alive bool))
+}
+
+// unseen is nobody's client.
+type unseen struct{}
+
+func (unseen) Arrived(*proxy.Frame)               {}
+func (unseen) Decided(*proxy.Frame, proxy.Action) {}
+func (unseen) Ended(int)                          {}
+func (unseen) Begun(strike.Strike)                {}
+func (unseen) Ending(int64) (ended func(bool))    { return func(bool) {} }
+
+// Stats is what has happened so far.
+type Stats struct {
+	Open     int // connections
+	Clients  int // sessions that were opened
+	Requests int // pings and the like apart
+	Struck   map[strike.Fault]int
+}
+
+// Total is how many faults struck.
+func (s Stats) Total() (n int) {
+	for _, times := range s.Struck {
+		n += times
+	}
+	return n
+}
+
+// Proxy is a proxy that injects faults. All methods may be called at any time.
+type Proxy struct {
+	cfg     Config
+	proxy   *proxy.Proxy
+	lasting sync.WaitGroup
+
+	mu     sync.Mutex
+	engine *strike.Engine
+	struck map[strike.Fault]int
+	healed chan struct{} // closed and replaced by Heal
+}
+
+// New returns a proxy that listens.
+func New(cfg Config) (*Proxy, error) {
+	if cfg.Struck == nil {
+		return nil, errors.New("chaosproxy: Struck is needed, because nothing else reports the faults")
+	}
+	if len(cfg.Faults) > 0 {
+		if err := cfg.Odds.Validate(); err != nil {
+			return nil, fmt.Errorf("chaosproxy: %w", err)
+		}
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	one := cfg.Client != nil
+	if !one {
+		cfg.Client = unseen{}
+	}
+	p := &Proxy{cfg: cfg, struck: map[strike.Fault]int{}, healed: make(chan struct{})}
+	p.engine = strike.NewEngine(strike.Config{One: one, Lottery: strike.Lottery{
+		Ways: strike.Ways(strike.OnProxy), Faults: cfg.Faults, Odds: cfg.Odds, Seed: cfg.Seed,
+	}})
+	p.mu.Lock() // until there is a proxy
+	defer p.mu.Unlock()
+	var err error
+	p.proxy, err = proxy.New(proxy.Config{
+		Listen: cfg.Listen, Servers: cfg.Servers, Dial: cfg.Dial, Log: cfg.Log,
+		Director: p.direct, Arrived: cfg.Client.Arrived, Ended: p.ended,
+	})
+	return p, err
+}
+
+// Addr is the address on which clients reach it.
+func (p *Proxy) Addr() string { return p.proxy.Addr() }
+
+// Close cuts all connections and ends the proxy.
+func (p *Proxy) Close() error {
+	p.Heal()
+	err := p.proxy.Close()
+	p.lasting.Wait()
+	return err
+}
+
+// Arm lets the faults of a plan strike at requests, which are counted from now on, and disarms those armed before.
+func (p *Proxy) Arm(plan strike.Plan) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.engine.Rearm(plan)
+}
+
+// Heal ends all that lasts and disarms the rest. Clients can reach their servers when it returns.
+func (p *Proxy) Heal() {
+	p.mu.Lock()
+	p.engine.Rearm(nil)
+	close(p.healed)
+	p.healed = make(chan struct{})
+	p.mu.Unlock()
+	p.silence(false)
+	p.proxy.CutHalfOpen()
+}
+
+// Stats returns what has happened so far.
+func (p *Proxy) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	open, opened, requests := p.engine.Stats()
+	return Stats{Open: open, Clients: opened, Requests: requests, Struck: maps.Clone(p.struck)}
+}
+
+// tell counts and reports a fault that strikes now.
+func (p *Proxy) tell(s strike.Strike) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.struck[s.Fault]++
+	s.Time = time.Now()
+	p.cfg.Struck(s)
+}

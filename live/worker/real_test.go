@@ -1,0 +1,295 @@
+package worker_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/live/ensemble"
+	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
+	"github.com/zktorture/zktorture/live/worker"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/recipes/zkclient"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// expires is the timeout of sessions that are to expire.
+const expires = 4 * time.Second
+
+// realServers starts a real ZooKeeper, and an observer of it.
+func realServers(t *testing.T) (*ensemble.Ensemble, *zkclient.Client) {
+	t.Helper()
+	e := ensembletest.Start(t, 1)
+	return e, ensembletest.Witness(t, e.ConnectString())
+}
+
+func notShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a real ZooKeeper server")
+	}
+}
+
+// run runs rounds of a recipe that is served by a command.
+func run(t *testing.T, e *ensemble.Ensemble, observer *zkclient.Client, kind, command string, rounds int,
+	patience time.Duration) (sim.Result, linearizability.History) {
+	t.Helper()
+	w, err := worker.Find(kind, "exec:worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	var opened atomic.Int64
+	var history bytes.Buffer
+	result, err := live.Run(ctx, w, live.Config{
+		Open: func(ctx context.Context) (*live.Session, error) {
+			if opened.Add(1) == 1 { // who makes and removes the objects
+				never := func() int { return 0 }
+				return &live.Session{Conn: observer, Close: func() {}, ExpiriesSeen: never, Broken: never}, nil
+			}
+			c, err := worker.Start(ctx, worker.Config{Command: command, Kind: kind, Servers: e.ConnectString(),
+				SessionTimeout: ensembletest.Lasting, Fail: cancel})
+			if err != nil {
+				return nil, err
+			}
+			return live.RemoteSession(c, observer), nil
+		},
+		Root: "/t", Seed: 1, Rounds: rounds, Clients: 2, Ops: 4, Workers: 1, Patience: patience,
+		History: &history,
+	})
+	if err := errors.Join(err, context.Cause(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	h, err := linearizability.Read(&history)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result, h
+}
+
+// done counts the operations of a name that were carried out, and those of any that were not.
+func done(h linearizability.History, op string) (times, failed int) {
+	for _, o := range h {
+		switch {
+		case o.Outcome != linearizability.OK:
+			failed++
+		case o.Op == op:
+			times++
+		}
+	}
+	return times, failed
+}
+
+func messages(r sim.Result) (text string) {
+	for _, found := range r.Violations {
+		text += "\n\t" + found.Property + ": " + found.Message
+	}
+	return text
+}
+
+// Our own recipes pass in processes of their own, and a broken one is caught.
+func TestOursOnRealServers(t *testing.T) {
+	e, observer := realServers(t)
+	for kind, op := range map[string]string{
+		"lock": "acquire", "queue": "offer", "counter": "add", "election": "elected",
+		"rwlock": "acquire", "semaphore": "acquire", "barrier": "wait",
+	} {
+		r, h := run(t, e, observer, kind, inRole("recipe", "ours"), 15, testkit.Hang)
+		times, failed := done(h, op)
+		t.Logf("%s: %d operations in %v", kind, r.Operations, r.Elapsed)
+		if r.Verdict != sim.VerdictOK || r.Episodes != 15 || times < 15 {
+			t.Errorf("%s: %s (%s), %d rounds, %s %d times, %d operations failed%s", kind, r.Verdict, r.Reason,
+				r.Episodes, op, times, failed, messages(r))
+		}
+	}
+	testkit.Until(t, "published/WriteLock is caught", func() bool {
+		r, _ := run(t, e, observer, "lock", inRole("recipe", "published/WriteLock"), 30, time.Second)
+		t.Logf("published/WriteLock: %d operations in %v%s", r.Operations, r.Elapsed, messages(r))
+		return slices.ContainsFunc(r.Violations,
+			func(f sim.Found) bool { return strings.HasPrefix(f.Property, "exclusion") })
+	})
+}
+
+// python is the interpreter for which Debian's packages are.
+const python = "/usr/bin/python3"
+
+// kazoo is the command of the kazoo example; the test is skipped without kazoo.
+func kazoo(t *testing.T) string {
+	t.Helper()
+	notShort(t)
+	if err := exec.CommandContext(t.Context(), python, "-c", "import kazoo").Run(); err != nil {
+		t.Skipf("SKIPPED, so kazoo is not tested: %s has no kazoo (Debian: apt-get install python3-kazoo)", python)
+	}
+	return python + " " + example(t, "kazoo", "worker.py")
+}
+
+func example(t *testing.T, parts ...string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(append([]string{"..", "..", "examples"}, parts...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "'" + path + "'"
+}
+
+// curator is the command of the Curator example, compiled; the test is skipped without Curator or a compiler.
+func curator(t *testing.T) string {
+	t.Helper()
+	notShort(t)
+	const classpath = "/usr/share/java/curator-recipes.jar:/usr/share/java/jackson-databind.jar"
+	for jar := range strings.SplitSeq(classpath, ":") {
+		if _, err := os.Stat(jar); err != nil {
+			t.Skipf("SKIPPED, so Curator is not tested: there is no %s "+
+				"(Debian: apt-get install libcurator-recipes-java)", jar)
+		}
+	}
+	if _, err := exec.LookPath("javac"); err != nil {
+		t.Skip("SKIPPED, so Curator is not tested: there is no javac (Debian: apt-get install default-jdk-headless)")
+	}
+	classes := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "javac", "-Xlint:all,-path", "-Werror", "-d", classes, "-cp", classpath,
+		filepath.Join("..", "..", "examples", "curator", "Worker.java"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, out)
+	}
+	return "exec java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp " + classpath + ":'" + classes + "' Worker"
+}
+
+// The foreign recipes carry out what is asked of them, and where nothing strikes they pass; but for the queues,
+// of which at least Curator's may call a queue empty that never was: it lists once, and others take what it saw.
+func TestForeignRecipes(t *testing.T) {
+	for name, of := range map[string]struct {
+		command func(*testing.T) string
+		kinds   map[string]string // and an operation of each
+	}{
+		"kazoo":   {kazoo, map[string]string{"lock": "acquire", "semaphore": "acquire", "queue": "offer", "counter": "add"}},
+		"curator": {curator, map[string]string{"lock": "acquire", "queue": "offer"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			command := of.command(t)
+			e, observer := realServers(t)
+			for kind, op := range of.kinds {
+				r, h := run(t, e, observer, kind, command, 20, testkit.Hang)
+				times, failed := done(h, op)
+				t.Logf("%s: %s, %d operations, %s %d times, %d failed, %v", kind, r.Verdict, r.Operations, op, times,
+					failed, r.Elapsed.Round(time.Millisecond))
+				if r.Verdict != sim.VerdictOK && kind != "queue" || times < 20 {
+					t.Errorf("%s: %s (%s), %s %d times, %d operations failed%s", kind, r.Verdict, r.Reason, op, times,
+						failed, messages(r))
+				}
+			}
+			_, err := worker.Start(t.Context(),
+				worker.Config{Command: command, Kind: "barrier", Servers: e.ConnectString(),
+					SessionTimeout: ensembletest.Lasting})
+			wantError(t, err, "it says: there is no barrier here")
+		})
+	}
+}
+
+// A holder that sleeps for longer than its session lasts is replaced, has been told so when it wakes up, and has
+// the smaller token; one that is killed is replaced, too, and its next process holds nothing.
+func TestPauseAndKillOnRealServers(t *testing.T) {
+	for name, command := range map[string]func(*testing.T) string{
+		"ours":    func(*testing.T) string { return inRole("recipe", "ours") },
+		"kazoo":   kazoo,
+		"curator": curator,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			command := command(t)
+			e, observer := realServers(t)
+			sleeper, other := client(t, e, command, expires), client(t, e, command, expires)
+			path := "/t/lock"
+			for _, p := range []string{"/t", path} {
+				observer.Create(p, nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+			}
+			first := acquire(t, sleeper, path)
+			if err := sleeper.Pause(); err != nil {
+				t.Fatal(err)
+			}
+			second := acquire(t, other, path)
+			if first.Session == 0 || second.Session == 0 || first.Session == second.Session {
+				t.Errorf("sessions %x and %x", first.Session, second.Session)
+			}
+			if first.Result.IsInt() && first.Result.Int() >= second.Result.Int() {
+				t.Errorf("tokens %v and %v", first.Result, second.Result)
+			}
+			if sleeper.ExpiriesSeen() != 0 {
+				t.Error("the sleeper was told in its sleep")
+			}
+			if err := sleeper.Resume(); err != nil {
+				t.Fatal(err)
+			}
+			testkit.Until(t, "the sleeper is told, and has another session", func() bool {
+				return sleeper.ExpiriesSeen() > 0 && sleeper.Connected() && sleeper.SessionID() != first.Session
+			})
+			if err := other.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_, err := other.Do(t.Context(), worker.Call{Path: path, Op: "release", Incarnation: second.Incarnation})
+			wantIs(t, err, recipes.ErrLost)
+			third := acquire(t, other, path) // when the servers have found out
+			if third.Incarnation != 2 || third.Session == second.Session {
+				t.Errorf("life %d in session %x", third.Incarnation, third.Session)
+			}
+		})
+	}
+}
+
+func client(t *testing.T, e *ensemble.Ensemble, command string, timeout time.Duration) *worker.Client {
+	t.Helper()
+	c, told := start(t, worker.Config{Command: command, Servers: e.ConnectString(), SessionTimeout: timeout})
+	t.Cleanup(func() {
+		if err := told.told(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func acquire(t *testing.T, c *worker.Client, path string) worker.Answer {
+	t.Helper()
+	answer, err := c.Do(testkit.Context(t), worker.Call{Path: path, Op: "acquire"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// A worker that gives up does, in each of the examples.
+func TestForeignCancel(t *testing.T) {
+	for name, command := range map[string]func(*testing.T) string{"kazoo": kazoo, "curator": curator} {
+		t.Run(name, func(t *testing.T) {
+			command := command(t)
+			e, _ := realServers(t)
+			holder, waiter := client(t, e, command, ensembletest.Lasting), client(t, e, command, ensembletest.Lasting)
+			held := acquire(t, holder, "/lock")
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			if _, err := waiter.Do(ctx, worker.Call{Path: "/lock", Op: "acquire"}); err == nil {
+				t.Error("two hold the lock")
+			}
+			if pid, alive := waiter.Pid(); !alive || pid == 0 {
+				t.Error("it did not give up, and was killed")
+			}
+			if _, err := holder.Do(t.Context(), worker.Call{Path: "/lock", Op: "release", Incarnation: held.Incarnation}); err != nil {
+				t.Error(err)
+			}
+			acquire(t, waiter, "/lock")
+		})
+	}
+}

@@ -1,0 +1,53 @@
+package bubble
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var bubbleNumber = regexp.MustCompile(`synctest bubble (\d+)`)
+
+// Goroutines returns the stacks of the caller's bubble by goroutine, the simulator's own left out.
+func Goroutines() map[string]string {
+	stacks := AllStacks(stackBytesMax)
+	mine := bubbleNumber.FindString(stacks[0]) + "]"
+	all := map[string]string{}
+	for _, stack := range stacks[1:] {
+		head, rest, _ := strings.Cut(stack, "\n")
+		if id, _, _ := strings.Cut(head, " ["); strings.Contains(head, mine) && !ofSimulator(stack) {
+			all[id] = rest
+		}
+	}
+	return all
+}
+
+// Standing names the innermost place of a stack in the recipe.
+func Standing(stack string) string {
+	lines := strings.Split(stack, "\n")
+	for i := 0; i+1 < len(lines); i += 2 {
+		function := lines[i][:max(strings.LastIndexByte(lines[i], '('), 0)]
+		if function == "" || foreign(function) {
+			continue
+		}
+		file, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " ")
+		return fmt.Sprintf("%s (%s)", path.Base(function), path.Base(file))
+	}
+	return "a goroutine of the simulator"
+}
+
+// foreign reports whether a function is not the recipe's.
+func foreign(function string) bool {
+	pkg, _, _ := strings.Cut(path.Base(function), ".")
+	dir := path.Dir(function)
+	if dir == "." { // the standard library's
+		return slices.Contains([]string{"runtime", "sync", "time", "context", "reflect", "testing", "io", "bufio", "net", "created by"}, pkg)
+	}
+	return dir == "internal" || strings.HasPrefix(dir, "internal/") || dir == "sync" || dir == "testing" ||
+		dir == project && (pkg == "sim" || pkg == "fakezk") ||
+		strings.HasPrefix(dir+"/", project+"/sim/") || strings.HasPrefix(dir+"/", project+"/fakezk/")
+}
+
+const project = "github.com/zktorture/zktorture"

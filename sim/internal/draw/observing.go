@@ -1,0 +1,115 @@
+package draw
+
+import (
+	"math/bits"
+
+	"github.com/zktorture/zktorture/sim/world"
+)
+
+// observing draws as [Random] does, but for what happens next, and for which faults strike when: there it
+// looks at the world.
+type observing struct {
+	Random
+	world.Blind
+	targets targets // nil: faults are left to chance
+	order   order
+	world   *world.View
+	pos     bool // what happens next is drawn by partial-order sampling; else anything is as likely, without inertia
+
+	next  int
+	now   strikePlan
+	asked world.Faults // what it has not been asked for yet whether that is in the episode
+
+	// What the targets decide at the beginning:
+	swarm   world.Faults // what may strike
+	several bool         // so many faults as may be
+	apart   bool         // clients begin without a connection
+}
+
+// targets is how an observing source chooses the faults.
+type targets interface {
+	// begin is called at the beginning of an episode with the faults that may be in it.
+	begin(s *observing, allowed world.Faults)
+	// strike says what strikes now.
+	strike(s *observing, w *world.View) strikePlan
+	// server chooses one of n servers for a client that connects, and lag one of n answers to how far that is behind.
+	server(s *observing, w *world.View, n int) int
+	lag(s *observing, n int) int
+}
+
+// strikePlan is which of the episode's faults strikes (0: none), which of its targets, and in which variant.
+type strikePlan struct{ kind, target, variant int }
+
+func (s *observing) Reset(seed, episode uint64) {
+	s.Random.Reset(seed, episode)
+	s.stay, s.pos = 0, s.targets == nil || s.below(2) == 0
+	s.order.reset()
+}
+
+// below draws a number below n.
+func (s *observing) below(n int) int { return int(s.rng.Uint64() >> 32 % uint64(n)) }
+
+// oneOf draws one of some faults; none of none.
+func (s *observing) oneOf(all world.Faults) world.Faults {
+	if all == 0 {
+		return 0
+	}
+	for range s.below(bits.OnesCount16(uint16(all))) {
+		all &= all - 1
+	}
+	return all & -all
+}
+
+// Chooses looks at the world.
+func (s *observing) Chooses(w *world.View, label string) {
+	s.world = w
+	switch {
+	case label == world.LabelNext:
+		if s.pos {
+			s.next = s.order.pick(w.Actions(), w.Race, s.rng.Uint64)
+		} else {
+			s.next = s.below(len(w.Actions()))
+		}
+	case s.targets == nil:
+	case label == world.LabelSwarm:
+		s.asked, s.several, s.apart = w.Allowed(), false, false
+		s.targets.begin(s, s.asked)
+	case label == world.LabelFault:
+		s.now = s.targets.strike(s, w)
+	}
+}
+
+func (s *observing) Choose(n int, label string) int {
+	switch {
+	case label == world.LabelNext:
+		return s.next
+	case s.targets == nil:
+	case label == world.LabelSwarm:
+		return s.inSwarm()
+	case label == world.LabelFault:
+		return s.now.kind
+	case label == world.LabelTarget:
+		return s.now.target
+	case label == world.LabelVariant:
+		return s.now.variant
+	case label == world.LabelReplica:
+		return s.targets.server(s, s.world, n)
+	case label == world.LabelLagging:
+		return s.targets.lag(s, n)
+	case label == world.LabelAtMost && s.several:
+		return n - 1
+	case label == world.LabelUnconnected && s.apart && s.below(4) > 0:
+		return n - 1 - s.below(2)
+	}
+	return s.Random.Choose(n, label)
+}
+
+// inSwarm answers whether the next of the faults is in the episode.
+func (s *observing) inSwarm() int {
+	one := s.asked & -s.asked
+	s.asked &^= one
+	if s.swarm.Has(one) {
+		return 1
+	}
+	return 0
+}

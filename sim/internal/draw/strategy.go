@@ -1,0 +1,82 @@
+package draw
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/zktorture/zktorture/sim/world"
+)
+
+// Strategies are the names of the strategies, with what they do. A strategy is a file, which adds itself.
+var Strategies = map[string]string{}
+
+// sources make the sources of those that draw. near is for one of them.
+var sources = map[string]func(near []world.Choices) episodeSource{}
+
+// add adds a strategy; without a source it is none that draws by itself.
+func add(name, help string, source func(near []world.Choices) episodeSource) (added struct{}) {
+	Strategies[name], sources[name] = help, source
+	return added
+}
+
+var (
+	_ = add("mix", "patterns, conflicts, pos and random in turns, in shares that were measured (results/search.md)", nil)
+	_ = add(Exhaustive, "all executions with at most --at-most faults, each state once", nil)
+)
+
+// Near is the strategy whose episodes begin like those of Near of sim.Config.
+const Near = "near"
+
+// Exhaustive is the strategy that runs all executions within a bound, or says why not.
+const Exhaustive = "exhaustive"
+
+// CheckStrategy returns an error unless a strategy is one of [Strategies].
+func CheckStrategy(name string) error {
+	if _, known := Strategies[name]; !known {
+		all := strings.Join(slices.Sorted(maps.Keys(Strategies)), ", ")
+		return fmt.Errorf("unknown strategy %q: there are %s", name, all)
+	}
+	return nil
+}
+
+// Turns are whose the episodes of a mix are, one after the other. The shares are fitted to half of the zoo's animals:
+// results/search.md.
+var Turns = [...]string{
+	"patterns", "conflicts", "random", "patterns", "pos", "conflicts", "patterns", "random",
+}
+
+// episodeSource is a source that can be set to an episode of a campaign.
+type episodeSource interface {
+	world.Source
+	Reset(seed, episode uint64)
+}
+
+// draws makes the sources of a worker's episodes, which use its memory again. Each source depends on the campaign's seed
+// and the episode's number alone, so that a campaign can be cut into parts.
+type draws struct {
+	seed   uint64
+	turns  []string
+	byName map[string]episodeSource
+}
+
+func New(strategy string, seed uint64, near []world.Choices) *draws {
+	d := &draws{seed, []string{strategy}, map[string]episodeSource{}}
+	if strategy == "mix" {
+		d.turns = Turns[:]
+	}
+	for _, name := range d.turns {
+		if source := sources[name]; source != nil && d.byName[name] == nil {
+			d.byName[name] = source(near)
+		}
+	}
+	return d
+}
+
+// Source returns the source of an episode, which is good until the next one is asked for.
+func (d *draws) Source(episode uint64) world.Source {
+	s := d.byName[d.turns[episode%uint64(len(d.turns))]]
+	s.Reset(d.seed, episode)
+	return s
+}

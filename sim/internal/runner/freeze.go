@@ -1,0 +1,42 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/zktorture/zktorture/sim/internal/bubble"
+)
+
+// describeFreeze says why a bubble stands still, from the stacks of its goroutines. In a bubble every goroutine must
+// come to wait on a channel, a timer or a WaitGroup; one that waits for a sync.Mutex, or computes without end, stops
+// the world. So does a workload that judges for too long, and a bug of the simulator: neither is blamed on the
+// recipe.
+func describeFreeze() string {
+	time.Sleep(200 * time.Millisecond) // by the wall clock: lets healthy worlds come to their end
+	return fmt.Sprintf("no progress for %v: %s", FreezeAfter, standsAt())
+}
+
+// standsAt says at what a bubble stands still.
+func standsAt() string {
+	text, reason := bubble.AwakeStacks(), ""
+	judge := bubble.LoopStacks("zktorture/sim/world.judge(")
+	switch {
+	case judge != "":
+		text, reason = judge, "the world has ended and is being judged, "+
+			"which takes too long: a mistake of the workload's and not of the recipe"
+	case strings.Contains(text, "sync.Mutex.Lock") || strings.Contains(text, "sync.RWMutex"):
+		reason = "a recipe keeps a sync.Mutex locked across a ZooKeeper call while another goroutine wants it, " +
+			"which the simulation cannot step over: use a channel as the lock, or do not hold it across calls"
+	case text != "":
+		reason = "a goroutine of the recipe is busy without calling ZooKeeper, or dialled by itself"
+	default:
+		text, reason = bubble.LoopStacks("zktorture/sim/world.(*World).run("),
+			"no goroutine of the recipe runs: it is the simulator itself that stands still, which is a mistake in it"
+	}
+	return reason + "\n" + text
+}
+
+// ErrFrozen is the error of an episode whose world stood still.
+var ErrFrozen = errors.New("sim: the simulated world makes no progress")

@@ -1,0 +1,31 @@
+package runner
+
+import (
+	"slices"
+
+	"github.com/zktorture/zktorture/sim/world"
+)
+
+// Episode is how one episode is run.
+type Episode struct {
+	world.Settings
+	Audit  uint64    // if not 0: the seed with which a clean episode's history is corrupted
+	Dog    *Watchdog // sees from outside whether the world turns
+	Number int       // of the episode, -1 for none
+	Exact  bool      // what the runtime decides is drawn too; only in exact builds
+}
+
+// Run runs one episode. If its world freezes it never returns, which the watchdog notices.
+func Run(workload world.Workload, cfg *Episode) *world.Run {
+	cfg.Dog.enter(cfg.Exact)
+	cfg.Dog.start()
+	defer cfg.Dog.crash.begin(cfg.Number)()
+	with := cfg.Settings
+	with.Tape, with.Chosen = cfg.Dog.tape.Load(), cfg.Dog.crash.add
+	with.Observers = append(slices.Clip(with.Observers), cfg.Dog)
+	o := world.Play(workload, &with)
+	cfg.Dog.leave()
+	cfg.Dog.stop() // what follows takes its time, and has limits of its own
+	o.Conclude(workload, cfg.Audit)
+	return o
+}

@@ -1,0 +1,50 @@
+package search
+
+import "slices"
+
+// Newcomers are clients that have done nothing since the episode began, and that no fault has struck. Those with equal
+// plans at the same server are as good as each other: whatever can happen from here on can happen with two of them
+// exchanged. So of each such group one is the first to act or to be struck. It is the last: the order of their deeds is
+// then not that of their numbers and sessions, nor, of two, that of their identities, by which a wrong recipe may go.
+//
+// This assumes that the recipe, and the judge, tell clients apart only by what they do. A recipe that compares the
+// numbers, sessions or identities of clients may do what is not run.
+
+// later are the clients, as bits, that leave the next event to another newcomer.
+func (s *Search) later() (all uint64) {
+	for b := range s.plans {
+		for a := range b {
+			if s.exchangeable(a, b) {
+				all |= 1 << a
+			}
+		}
+	}
+	return all
+}
+
+// exchangeable reports whether two clients, of which the second began later, are newcomers that nothing but their names
+// tells apart.
+func (s *Search) exchangeable(a, b int) bool {
+	return s.plans[a] == s.plans[b] && s.world.Untouched(a, b)
+}
+
+// inTurn are those of the world's actions that no client leaves to another newcomer.
+func (s *Search) inTurn(options []int) []int {
+	later := s.later()
+	return slices.DeleteFunc(options, func(i int) bool {
+		a := s.world.Actions()[i]
+		return !a.OfServer() && later>>a.Client&1 != 0
+	})
+}
+
+// targets are those of a fault that no client leaves to another newcomer.
+func (s *Search) targets() (options []int) {
+	w, later := s.world, s.later()
+	fault := w.NthFault(s.kind)
+	for i, t := range w.Targets() {
+		if victim := w.Victim(fault, t); victim < 0 || later>>victim&1 == 0 {
+			options = append(options, i)
+		}
+	}
+	return options
+}

@@ -1,0 +1,430 @@
+package world
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/sim/internal/line"
+)
+
+// Door is how clients reach the servers of an episode.
+type Door uint8
+
+const (
+	// InProcess is a [goclient.Conn], which imitates go-zookeeper: fast, and exactly repeatable.
+	InProcess Door = iota
+	// OverWire gives each process a *zk.Conn of the unmodified go-zookeeper, over connections in memory: [User.ZK].
+	OverWire
+	// ByDialer lets the code connect by itself, as often as it likes: [User.Dial].
+	ByDialer
+)
+
+// Wired reports whether clients reach the servers over connections, and not in process.
+func (d Door) Wired() bool { return d != InProcess }
+
+// door is how the code of one incarnation of a process reaches the servers over the wire.
+type door struct {
+	world   *World
+	process *process
+	conn    *zk.Conn   // that all users of the process share; nil if they dial by themselves
+	own     []*zk.Conn // that the users have opened with [User.ZKOption]; guarded by World.mu
+	events  <-chan zk.Event
+	lines   []*line.Line // dialled so far; guarded by World.mu
+	conns   int          // that the world knows, and closes; guarded by World.mu
+
+	crashed  atomic.Bool   // the process is dead: what its goroutines call stays there …
+	released chan struct{} // … until the episode is over: see release
+	closed   atomic.Bool   // the world has closed the connections that it knows
+	shut     atomic.Bool   // goroutines that still dial end
+	unknown  atomic.Bool   // a connection was dialled for a *zk.Conn that the world does not know
+}
+
+// openDoor gives a process that begins a way to the servers.
+func (p *process) openDoor() {
+	w := p.world
+	p.door = &door{world: w, process: p, released: make(chan struct{})}
+	p.clients = p.clients[:0]
+	w.doors = append(w.doors, p.door)
+	if w.door != OverWire {
+		return
+	}
+	p.door.conns = 1
+	conn, events, err := zk.Connect(line.Addresses, sessionTimeout*time.Millisecond, zk.WithHostProvider(&line.Hosts{}),
+		zk.WithDialer(p.door.dialer(-1, 1)), zk.WithLogger(line.Silence{}), zk.WithLogInfo(false))
+	if err != nil {
+		panic(fmt.Errorf("go-zookeeper does not connect to %v: %w", line.Addresses, err))
+	}
+	p.door.conn, p.door.events, p.door.own = conn, events, []*zk.Conn{conn}
+	w.settle()
+	takeHanded(w)
+}
+
+// dialer dials on behalf of a user, -1 for all of them, for the *zk.Conn with a number, which the world closes; 0 if it
+// is not known for which.
+func (d *door) dialer(user, conn int) zk.Dialer {
+	return func(_, _ string, timeout time.Duration) (net.Conn, error) {
+		select {
+		case <-d.released:
+			return d.dialLate(conn)
+		default:
+		}
+		if d.Dead() {
+			return nil, d.Stay()
+		}
+		return d.dial(line.New(d, user, conn), timeout)
+	}
+}
+
+// dialLate dials when the episode is over.
+func (d *door) dialLate(conn int) (net.Conn, error) {
+	switch {
+	case conn != 0 && !d.closed.Load():
+		l := line.New(d, -1, conn)
+		l.Part()
+		d.world.enter()
+		d.note(l)
+		d.world.mu.Unlock()
+		return l, nil
+	case d.shut.Load():
+		runtime.Goexit()
+	}
+	return nil, line.ErrRefused
+}
+
+// option makes a connection dial by the door, and lets the world close it.
+func (d *door) option(user int) func(*zk.Conn) {
+	return func(conn *zk.Conn) {
+		d.world.enter()
+		d.own = append(d.own, conn)
+		d.conns++
+		number := d.conns
+		d.world.mu.Unlock()
+		zk.WithHostProvider(&line.Hosts{})(conn)
+		zk.WithDialer(d.dialer(user, number))(conn)
+	}
+}
+
+// dial waits until the loop lets the dial succeed or fail.
+func (d *door) dial(l *line.Line, timeout time.Duration) (net.Conn, error) {
+	d.hand(handed{line: l, kind: handedDial})
+	var over <-chan time.Time
+	if timeout > 0 {
+		timer := time.NewTimer(timeout)
+		defer timer.Stop()
+		over = timer.C
+	}
+	var err error
+	select {
+	case err = <-l.Dialed:
+	case <-over:
+		l.Close()
+		err = &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
+	}
+	switch {
+	case d.Dead():
+		return nil, d.Stay()
+	case err != nil:
+		return nil, err
+	}
+	return l, nil
+}
+
+// Dead reports whether the process is dead.
+func (d *door) Dead() bool { return d.crashed.Load() }
+
+// Stay keeps a goroutine of a dead process until the episode is over.
+func (d *door) Stay() error {
+	<-d.released
+	return io.EOF
+}
+
+// handed is what goroutines of clients hand to the loop.
+type handed struct {
+	line  *line.Line
+	kind  handedKind
+	frame []byte
+	user  int // that the loop had woken, -1 if it had woken several or none
+}
+
+type handedKind uint8
+
+const (
+	handedDial handedKind = iota
+	handedFrame
+	handedClose
+)
+
+// hand hands something to the loop.
+func (d *door) hand(h handed) {
+	w := d.world
+	w.enter()
+	defer w.mu.Unlock()
+	if h.kind == handedDial {
+		d.note(h.line)
+	}
+	h.user = h.line.User
+	if h.user < 0 {
+		h.user = d.process.woken
+	}
+	w.handed = append(w.handed, h)
+	w.wake()
+}
+
+// Fence orders what the loop has done before what a timer has woken, see [World.enter].
+func (d *door) Fence() { d.world.fence.Load() }
+
+// Held reports whether what the servers send stays on the way.
+func (d *door) Held() bool { return d.process.held }
+
+// Takes hands a frame to the loop that the code has written.
+func (d *door) Takes(l *line.Line, frame []byte) {
+	d.hand(handed{line: l, kind: handedFrame, frame: frame})
+}
+
+// Closes tells the loop that the code has closed a connection.
+func (d *door) Closes(l *line.Line) { d.hand(handed{line: l, kind: handedClose}) }
+
+// doorOf is the door by which a line was dialled.
+func doorOf(l *line.Line) *door { return l.Host.(*door) }
+
+// note numbers a line. World.mu is held.
+func (d *door) note(l *line.Line) {
+	d.lines = append(d.lines, l)
+	l.Number = len(d.lines)
+}
+
+// takeHanded takes what clients have handed in: those of one line in their order, the lines in an order that does not
+// depend on the Go scheduler.
+func takeHanded(w *World) {
+	for len(w.handed) > 0 {
+		all := w.handed
+		w.handed, w.handedBefore = w.handedBefore[:0], all // memory to reuse
+		slices.SortStableFunc(all, func(a, b handed) int {
+			return cmp.Or(doorOf(a.line).process.id-doorOf(b.line).process.id, a.line.Number-b.line.Number)
+		})
+		for _, h := range all {
+			if doorOf(h.line) == doorOf(h.line).process.door { // not of a process that has died since
+				take(w, h)
+			}
+		}
+		clear(all)
+	}
+}
+
+func take(w *World, h handed) {
+	p := doorOf(h.line).process
+	switch h.kind {
+	case handedDial:
+		p.clientFor(h.line.Conn).line = h.line
+	case handedFrame:
+		if c := p.clientAt(h.line); c != nil {
+			c.accept(h)
+		}
+	case handedClose:
+		if c := p.clientAt(h.line); c != nil {
+			c.hangUp()
+		}
+	}
+}
+
+// clientFor returns the client that a new connection belongs to: that of the *zk.Conn with the number. If that is not
+// known it is taken to be the first that has none.
+func (p *process) clientFor(conn int) *wireClient {
+	w := p.world
+	for _, c := range p.clients {
+		if c := c.(*wireClient); c.conn == conn && c.line == nil {
+			return c
+		}
+	}
+	c := &wireClient{world: w, process: p, conn: conn}
+	p.clients = append(p.clients, c)
+	return c
+}
+
+// clientAt returns the client of a connection; nil if that has broken.
+func (p *process) clientAt(l *line.Line) *wireClient {
+	for _, c := range p.clients {
+		if c := c.(*wireClient); c.line == l {
+			return c
+		}
+	}
+	return nil
+}
+
+// crash leaves a process's goroutines where they are: whatever they ask of their connections, they wait.
+func (d *door) crash() {
+	d.crashed.Store(true)
+	d.world.cfg.Places.Bury(d.process.pending())
+	for _, c := range d.process.clients {
+		c.(*wireClient).drop()
+	}
+}
+
+// release takes the servers away. Lines of connections that the world will close answer by themselves from now on, so
+// that closing one takes no time: the code may be closing it, too, and who comes second waits with a mutex, which stops
+// the world if the first waits for anything that only the world gives.
+func (d *door) release() {
+	for _, c := range d.process.clients {
+		if c := c.(*wireClient); c.line != nil && doorOf(c.line) == d {
+			if c.connected && c.line.Conn != 0 {
+				c.line.Part()
+			}
+			c.drop()
+		}
+	}
+	for _, l := range d.lines {
+		l.Finish()
+	}
+	close(d.released)
+}
+
+// closeTime is how long it takes at most until a released connection of go-zookeeper's is there again, or has been
+// closed by the code: it pauses for a second between dials, and gives up closing after another.
+const closeTime = 3 * time.Second
+
+// closeDoors releases all doors, and closes the connections that the world knows.
+func closeDoors(w *World) {
+	if w.door == InProcess {
+		return
+	}
+	for _, d := range w.doors {
+		d.release()
+	}
+	time.Sleep(closeTime)
+	for _, d := range w.doors {
+		for _, conn := range d.own {
+			go conn.Close()
+			synctest.Wait()
+		}
+		d.closed.Store(true)
+		for _, l := range d.lines { // of what the code has opened meanwhile
+			l.HangUp()
+		}
+	}
+}
+
+// shutDoors ends the goroutines that still look for a server. Without them nothing keeps the bubble going for ever.
+func shutDoors(w *World) {
+	for _, d := range w.doors {
+		d.shut.Store(true)
+	}
+	if w.door != InProcess {
+		time.Sleep(time.Minute)
+		synctest.Wait()
+	}
+}
+
+// outsider says whose code connects without the world, [ByDialer]: it began an operation, or panicked, and has never
+// dialled by the door. It is "" if all have. An ordinary build cannot hold code that dials by itself; it sees what
+// comes of it: this, and [dialsForReal].
+func outsider(w *World) string {
+	if w.door != ByDialer {
+		return ""
+	}
+	for _, p := range w.procs {
+		if p.door == nil || p.door.Dead() || len(p.door.lines) > 0 {
+			continue
+		}
+		i := slices.IndexFunc(w.ops, func(op *Op) bool { return op.Client == p.id && op.Incarnation == p.incarnation })
+		switch {
+		case i >= 0 && w.ops[i].Err != nil:
+			return fmt.Sprintf("%s. c%d never dialled, and its %s failed: %v", HowToConnect, p.id+1, w.ops[i].Name, w.ops[i].Err)
+		case len(w.panicked) > 0:
+			return HowToConnect + ". It never dialled, and " + w.panicked[0].Message
+		case i >= 0:
+			return fmt.Sprintf("%s. c%d began its %s, and never dialled", HowToConnect, p.id+1, w.ops[i].Name)
+		}
+	}
+	return ""
+}
+
+// prepareNet lets package net make its own things before code in a bubble looks a name up: the channels among them
+// would belong to that bubble, and end the process when anybody else uses them.
+var prepareNet = sync.OnceFunc(func() {
+	host, _, _ := net.SplitHostPort(line.Addresses[0])
+	net.LookupHost(host)
+})
+
+const HowToConnect = "the code connects without the option that the simulated world gives. Pass it on: " +
+	"zk.Connect(s.Addresses, timeout, s.Option), s being the workload.Servers; or, where the code takes a dialer only, " +
+	"zk.Connect(s.Literals, timeout, zk.WithDialer(s.Dial))"
+
+// usage is which of a process's connections a user goes by, where its code opens them by itself: what it gets by an
+// operation depends on the one over which it has last asked for an ephemeral znode; if it asked for none, for a change;
+// if for none of these, for anything. An operation that asks for nothing goes by the one of the operation before.
+type usage struct {
+	client  *wireClient // nil: none
+	session int64       // its own when that was asked for
+	rank    askRank
+}
+
+// askRank is how much depends on a request.
+type askRank uint8
+
+const (
+	asksNothing askRank = iota
+	asks
+	asksChange
+	asksEphemeral
+)
+
+func rankOf(r *fakezk.Request) (rank askRank) {
+	switch {
+	case r.Op == wire.OpCloseSession:
+		return asksNothing
+	case r.Op == wire.OpMulti:
+		for i := range r.Ops {
+			rank = max(rank, rankOf(&r.Ops[i]))
+		}
+		return rank
+	case reads(r.Op) || r.Op == wire.OpCheck:
+		return asks
+	case r.Flags&zk.FlagEphemeral != 0 && (r.Op == wire.OpCreate || r.Op == wire.OpCreate2):
+		return asksEphemeral
+	}
+	return asksChange
+}
+
+// use notes that a request goes over a client.
+func (u *usage) use(c *wireClient, r *fakezk.Request) {
+	if rank := rankOf(r); rank != asksNothing && rank >= u.rank {
+		*u = usage{c, c.Session(), rank}
+	}
+}
+
+// severalConns reports whether the process's code opens connections by itself.
+func (p *process) severalConns() bool { return p.door != nil && p.door.conn == nil }
+
+// used is what the operation has used, or the one before.
+func (op *Op) used() usage {
+	if op.over.client == nil {
+		return op.user.over
+	}
+	return op.over
+}
+
+// Session is the one that the operation goes by now: the present one of its client, of a client that has none any more
+// the last that the operation has used.
+func (op *Op) Session() int64 {
+	used := op.used()
+	if !op.user.process.severalConns() || used.client == nil {
+		return op.user.process.session()
+	}
+	if present := used.client.Session(); present != 0 {
+		return present
+	}
+	return used.session
+}

@@ -1,0 +1,329 @@
+package world
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
+	"github.com/zktorture/zktorture/internal/digest"
+	"github.com/zktorture/zktorture/sim/internal/bubble"
+)
+
+// Settings are what one run of an episode needs.
+type Settings struct {
+	Source    Source
+	Faults    Faults // allowed; the episode draws its own subset
+	Clients   int
+	Ops       int
+	StepsMax  int // of the torture phase
+	Servers   *fakezk.Ensemble
+	Made      []Made         // memory to reuse, as is …
+	Memory    *Memory        // … this, which is the next world's when the episode has been judged; nil for none
+	Trace     *[]Step        // where to keep a trace; nil for none
+	Places    *bubble.Places // where requests were sent; nil if nobody wants to know
+	Observers []Observer     // who watch the run, beside its source
+	Chosen    func(int)      // is called with each choice; nil if nobody wants to know
+	Keeps     bool           // what the world is to keep for [World.stateHash]
+	Tape      *bubble.Tape   // what the Go runtime decides is drawn too; nil if it is not
+}
+
+// Run is one run of an episode, and what came of it.
+type Run struct {
+	Judgement
+	Sensitivity Sensitivity
+	Ops         []*Op
+	Made        []Made
+	Choices     Choices
+	Struck      [FaultCount]int
+	size
+	Layout   []int  // users by client
+	Allowed  Faults // those that the episode was asked about
+	Steps    int
+	Hash     uint64
+	Aborted  any // what the source gave up with
+	Record   *Record
+	bubble   int // its number, where somebody may want to know what is left in it: of runs with a trace, and over the wire
+	Wire     bool
+	cutShort string // why all of the run was not judged: then it is no pass, also where that is waived
+	outlive  bool   // goroutines may outlive the episode, see [World.outlived]
+	Leaked   bool   // goroutines have
+	Left     string // where, if that is not judged; "" if none
+	Outside  string // see [World.outsider]
+}
+
+// Play runs an episode in a bubble of its own. If the bubble freezes it never returns.
+func Play(workload Workload, cfg *Settings) *Run {
+	o := &Run{}
+	if workload.Terms().Door.Wired() {
+		prepareNet()
+	}
+	o.Leaked = inBubble(func() { newWorld(cfg).run(workload, o) })
+	switch {
+	case o.Leaked && o.outlive:
+		o.Left = bubble.LeftPlaces(o.bubble)
+	case o.Leaked && len(o.Violations) == 0 && o.Outside == "" && o.Aborted == nil:
+		o.Violations = []Violation{{Property: "goroutine-leak", Message: describeLeak(o.bubble)}}
+	}
+	return o
+}
+
+// Conclude does the rest of what there is to judge of an episode that is over. An audit that is not 0 is the seed with which
+// a clean episode's history is corrupted.
+func (o *Run) Conclude(workload Workload, audit uint64) {
+	o.judgeLater()
+	o.waive(workload)
+	if o.cutShort != "" && len(o.Violations) == 0 {
+		o.Unknown = o.cutShort
+	}
+	o.measure(audit)
+}
+
+// waive drops what the recipe does not promise.
+func (o *Run) waive(workload Workload) {
+	waived := workload.Terms().Waived
+	o.Violations = slices.DeleteFunc(o.Violations, func(v Violation) bool {
+		return slices.Contains(waived, v.Property)
+	})
+}
+
+// givenUp is the panic of a source that gives the episode up.
+type givenUp struct{ by any }
+
+// GiveUp gives the episode up, on the goroutine of its loop: for a [Source] or an [Observer]. The run says by what.
+func GiveUp(by any) { panic(givenUp{by}) }
+
+// ruleBroken is the panic of a world that finds that it does not keep its own rules.
+type ruleBroken struct{ how error }
+
+// insist ends the run if the simulator breaks a rule of its own: who accuses others has to be sure of itself. A run with
+// a trace asks each turn; what accuses somebody is run again with one.
+func (w *World) insist() {
+	broken := fakezk.Check(w.servers)
+	for _, p := range w.procs {
+		if p.inProcess != nil {
+			broken = cmp.Or(broken, goclient.Check(p.inProcess))
+		}
+	}
+	if broken != nil {
+		panic(ruleBroken{broken})
+	}
+}
+
+// stopped notes why an episode did not end: its source gave it up, or the workload or the simulator panicked.
+func (o *Run) stopped(problem any) {
+	if up, ok := problem.(givenUp); ok {
+		o.Aborted = up.by
+		return
+	}
+	o.Later, o.Audit = nil, nil
+	if broken, ok := problem.(ruleBroken); ok {
+		o.Unknown = fmt.Sprintf("the simulator has broken a rule of its own, so this episode says nothing: %v: "+
+			"please report this, with the seed", broken.how)
+		return
+	}
+	o.Unknown = fmt.Sprintf("the workload, or the simulator itself, panicked: %v\n%s", problem, bubble.PanicStack())
+}
+
+// judgeLater runs the part of the judgement that has no place in a bubble.
+func (o *Run) judgeLater() {
+	if o.Later == nil || o.Aborted != nil {
+		return
+	}
+	defer func() {
+		if problem := recover(); problem != nil {
+			o.stopped(problem)
+		}
+	}()
+	j := o.Later()
+	o.Later = nil
+	for _, v := range j.Violations {
+		o.Hash = digest.Mix(o.Hash ^ HashString(v.Property))
+	}
+	o.Violations = append(o.Violations, j.Violations...)
+	if j.Unknown != "" {
+		o.Unknown, o.Disputed = j.Unknown, j.Disputed
+	}
+}
+
+func (w *World) run(workload Workload, o *Run) {
+	defer func() {
+		broken := false
+		if problem := recover(); problem != nil {
+			o.stopped(problem)
+			o.size = w.view().Size()
+			if _, broken = problem.(ruleBroken); !broken { // else nobody knows how it would end
+				w.end(false)
+			}
+		}
+		o.Made, o.Hash, o.Steps, o.Ops = w.source.made, w.hash, w.step, w.ops
+		o.Layout, o.Allowed = w.view().layout(), w.cfg.Faults
+		o.bubble, o.Wire, o.outlive = w.bubble, w.door != InProcess, broken || outlived(w)
+	}()
+	beginExact(w)
+	w.setUp(workload)
+	w.torture()
+	everybody := w.recover()
+	if everybody {
+		expireDead(w)
+	}
+	o.Record = complete(w)
+	if o.Outside = outsider(w); o.Outside != "" {
+		o.Unknown = o.Outside
+	} else {
+		o.Judgement = judge(w, everybody)
+	}
+	if w.livelock != nil && len(o.Violations) > 0 {
+		o.cutShort = o.Violations[0].Message
+	}
+	o.Struck, o.Choices, o.size = w.struck, w.source.choices(), w.view().Size()
+	o.Sensitivity = Sensitivity{Faults: o.Faults, DuringOp: w.duringOp}
+	w.end(len(o.Violations) == 0)
+	if leftover := w.panicked; len(o.Violations) == 0 && o.Outside == "" && len(leftover) > 0 {
+		o.Violations = leftover
+	}
+}
+
+// judge collects what the workload and the world itself find wrong. Of a run that was cut short nothing else is judged:
+// what is missing or left in it may have been about to come, or to go.
+func judge(w *World, everybody bool) Judgement {
+	j := w.episode.Judge(w)
+	switch {
+	case len(w.panicked) > 0:
+		j.Violations, j.Later = w.panicked, nil // what else went wrong follows from it
+	case w.livelock != nil:
+		j = Judgement{Violations: []Violation{toldLivelock(w)}, History: j.History}
+	case w.endless:
+		j = Judgement{Unknown: fmt.Sprintf("a script did not end within %d steps of a world without faults, "+
+			"although operations began and ended: %s", livenessSteps, unended(w)), History: j.History}
+	case !everybody && len(j.Violations) == 0:
+		explainStuck(w, &j)
+	}
+	for i := range j.Violations {
+		w.foldString(j.Violations[i].Property)
+	}
+	return j
+}
+
+// explainStuck explains who did not finish although all faults were healed, for workloads that have nothing better to say.
+func explainStuck(w *World, j *Judgement) {
+	for _, op := range w.Waiting() {
+		j.Violations = []Violation{Violation{Property: "progress", Ops: []*Op{op}}.Saying("%v", w.Explain(op))}
+		return
+	}
+	text := fmt.Sprintf("no operation is under way, and nothing has moved for %v of a world without faults: %s",
+		stillMax, unended(w))
+	if len(w.outside) == countUnfinished(w) { // the scripts wait for each other, whatever the recipe does
+		*j = Judgement{Unknown: text, History: j.History}
+		return
+	}
+	j.Violations = []Violation{{Property: "progress", Message: text}}
+}
+
+// unended says who has not ended a script, and for what it waits, if that is the world's.
+func unended(w *World) string {
+	var all []string
+	for _, p := range w.procs {
+		for _, u := range p.users {
+			if u.done {
+				continue
+			}
+			text := fmt.Sprintf("c%d's script goes on", p.id+1)
+			if i := slices.IndexFunc(w.outside, func(c *outsideCall) bool { return c.user == u }); i >= 0 {
+				text = fmt.Sprintf("c%d's script waits until it is %q", p.id+1, w.outside[i].what)
+			}
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// Breaks returns the violation of a property, nil if there is none.
+func (o *Run) Breaks(property string) *Violation {
+	for i := range o.Violations {
+		if o.Violations[i].Property == property {
+			return &o.Violations[i]
+		}
+	}
+	return nil
+}
+
+// size is what a person has to understand of a run. Each number only grows while the run goes on.
+type size struct {
+	Users    int
+	Clients  int
+	Faults   int // how many strikes
+	Calls    int // operations that have begun
+	Tortured int // steps of the torture phase
+}
+
+// Cost orders counterexamples: by their size, the most important first (two clients with a user each are simpler
+// than one with two), then by how many choices they take, and by the sum of these.
+func (s *size) Cost(choices, sum int) []int {
+	return []int{s.Users, s.Users - s.Clients, s.Faults, s.Calls, s.Tortured, choices, sum}
+}
+
+func Cost(o *Run) []int { return o.size.Cost(len(o.Choices), sum(o.Choices)) }
+
+func sum(choices Choices) (total int) {
+	for _, c := range choices {
+		total += c
+	}
+	return total
+}
+
+// layout returns how many users each client has.
+func (w *View) layout() (users []int) {
+	for _, p := range w.procs {
+		users = append(users, len(p.users))
+	}
+	return users
+}
+
+func (w *View) Size() size {
+	s := size{Clients: len(w.procs), Calls: len(w.ops), Tortured: w.step}
+	for _, p := range w.procs {
+		s.Users += len(p.users)
+	}
+	for _, n := range w.struck {
+		s.Faults += n
+	}
+	if w.liveness {
+		s.Tortured = w.tortured
+	}
+	return s
+}
+
+// Memory is what worlds that run one after the other use in turn, so that it is allocated once.
+type Memory struct {
+	changes  []Change
+	herd     []Herd
+	removals []Removal
+	ticks    []tick
+	deaths   map[int64]int   // the steps at which sessions ended
+	parents  map[string]bool // znodes that have had children
+
+	submitted, submittedBefore []*goclient.Call // guarded by World.mu, as are …
+	notes, notesBefore         []note           // … operations that have begun or ended …
+	ended, endedBefore         []*Op            // … and those whose contexts are to end
+
+	actions  []Action
+	targets  []Target
+	empty    []string
+	pinging  []int64
+	watchers []goclient.Watcher
+}
+
+func NewMemory() *Memory {
+	return &Memory{deaths: map[int64]int{}, parents: map[string]bool{}}
+}
+
+// forget makes the memory as new.
+func (m *Memory) forget() {
+	clear(m.deaths)
+	clear(m.parents)
+	m.changes, m.herd, m.ticks, m.removals = m.changes[:0], m.herd[:0], m.ticks[:0], m.removals[:0]
+	m.submitted, m.notes, m.ended = m.submitted[:0], m.notes[:0], m.ended[:0]
+}

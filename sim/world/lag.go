@@ -1,0 +1,131 @@
+package world
+
+func init() {
+	faultTable[Lag.Index()] = fault{
+		name: "lag",
+		help: "a replica falls behind; a client moves to another replica",
+		find: findLag, strike: strikeLag,
+		names:  []string{"server slow", "server stuck", "client moves"},
+		victim: func(w *View, t Target) int { return t.client - w.replicas },
+		then:   Loss | Lag,
+	}
+}
+
+// lag says how a server follows the leader.
+//
+// How far a server without clients is cannot be seen: it applies nothing until a client connects, and is then, as is
+// drawn, up to date or as far behind as that client can accept. That is the worst that real servers can do, in one
+// draw instead of many that would all have to fit together.
+type lag uint8
+
+const (
+	upToDate lag = iota
+	slow         // applies one transaction after the other, each when the world lets it
+	stuck        // applies nothing, but for what a write or a sync through it makes it apply
+	unseen       // has no clients
+)
+
+// Variants of a server's lag.
+const (
+	lagSlow = iota
+	lagStuck
+	lagVariants
+)
+
+// follows reports whether a server neither leads nor thinks so.
+func (w *World) follows(r int) bool { return r != w.servers.Leader() && r != w.servers.Deposed() }
+
+// forgetLag makes servers that have lost their last clients unseen.
+func forgetLag(w *World) {
+	if !w.faults.Has(Lag) {
+		return
+	}
+	for r := range w.replicas {
+		if w.lag[r] != unseen && w.follows(r) && !w.seen(r) {
+			w.servers.SetLag(r, true)
+			w.lag[r] = unseen
+		}
+	}
+}
+
+// followAll ends all lag, as an election does.
+func followAll(w *World) {
+	for r := range w.replicas {
+		w.servers.SetLag(r, false)
+		w.lag[r] = upToDate
+	}
+}
+
+func (w *World) seen(replica int) bool {
+	for _, p := range w.procs {
+		for _, c := range p.clients {
+			if at, connected := c.Connected(); connected && at == replica {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// drawLag draws how far behind an unseen server is when a client is about to connect to it.
+func (p *process) drawLag(c client, replica int) {
+	w := p.world
+	if w.lag[replica] != unseen {
+		return
+	}
+	n := w.choose(1+lagVariants, LabelLagging)
+	w.observe(func(o Observer) { o.Connects(p.operation(), Lag, n-1) })
+	if n == 0 {
+		w.servers.SetLag(replica, false)
+		w.lag[replica] = upToDate
+		return
+	}
+	for w.servers.Behind(replica) > 0 && w.servers.ZxidOf(replica) < c.LastZxid() {
+		w.servers.Apply(replica)
+	}
+	w.strikes(Lag.Index(), 1)
+	fallBehind(w, replica, n-1)
+}
+
+func fallBehind(w *World, server, variant int) {
+	w.fold(uint64(server)<<8 | uint64(variant))
+	what := "falls behind"
+	w.lag[server] = slow
+	if variant == lagStuck {
+		what = "hears nothing from the leader any more"
+		w.lag[server] = stuck
+	}
+	behind := w.servers.Behind(server)
+	if behind > 0 {
+		what += w.says(", %d transactions ago", behind)
+	}
+	w.noteFault(Lag, -1, "", w.says("server %d %s", server, what)).Late = Late{server, behind}
+	w.servers.SetLag(server, true)
+}
+
+func findLag(w *World, add func(Target)) {
+	for r := range w.replicas {
+		if w.lag[r] == upToDate && w.follows(r) {
+			add(Target{client: r, variants: lagVariants})
+		}
+	}
+	w.eachClient(func(p *process, i int, c client) {
+		if _, connected := c.Connected(); connected {
+			add(Target{client: w.replicas + p.id, user: i, variants: 1})
+		}
+	})
+}
+
+func strikeLag(w *World, t Target, variant int) {
+	if t.client < w.replicas {
+		fallBehind(w, t.client, variant)
+		return
+	}
+	p := w.procs[t.client-w.replicas]
+	w.noteFault(Lag, p.id, "", "leaves its server for another")
+	p.held = false
+	p.clients[t.user].Break(errClosed)
+}
+
+// variantMoves is the variant of a lag in which a client leaves its server. Others are variants of the fault.
+const variantMoves = lagVariants

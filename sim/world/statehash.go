@@ -1,0 +1,365 @@
+package world
+
+import (
+	"errors"
+	"time"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/internal/digest"
+)
+
+// keeping is what an exhaustive search keeps of a world that the world itself forgets: what each process was told, and
+// what the judges will see, in its order. With the rest of the world it is all that the future depends on, see
+// [World.stateHash].
+//
+// A recipe's goroutines are functions of what they were told and when, because nothing else reaches them. What they
+// keep in their variables need not be looked at.
+type keeping struct {
+	delivered [ClientsMax]deliveries
+	history   digest.Sum       // calls, returns, changes, ends of sessions and processes
+	outside   digest.Sum       // what is done outside; no judge knows when
+	names     map[int64]int64  // of operations, by number: equal wherever the same user has begun as many
+	begun     map[[2]int]int64 // operations, by client and user
+	settled   int              // moments since time was last on the grid
+	slept     int64            // how often it was put there: its order with the timers that are set between is what matters
+	deaf      int              // the step in which a process last did not hear
+	dials     int              // the client that dials, or was the last to do so
+	acted     uint64           // clients, as bits, that have done something or were struck since the episode began
+	alone     uint64           // clients, as bits, that have begun without a connection
+}
+
+// deliveries are what one process has been told so far.
+type deliveries struct {
+	w      *World
+	client int
+	sum    digest.Sum
+}
+
+// What a process is told. That a request has arrived is nothing that it is told: the reply is.
+const (
+	deliveredMessage = iota + 1
+	deliveredDial
+	deliveredBreak
+	deliveredUnsent
+	deliveredEvent
+	deliveredOutside
+	deliveredContext
+	deliveredDeath
+	deliveredLate
+)
+
+func (t *deliveries) add(what int64, content ...int64) {
+	if t == nil {
+		return
+	}
+	t.sum.Ints(what, t.w.elapsed)
+	t.sum.Ints(content...)
+}
+
+// What is in a history.
+const (
+	keptCall = iota + 1
+	keptReturn
+	keptChange
+	keptDeath
+	keptUnreachable
+	keptTold
+)
+
+// keep lets a world keep what a search needs.
+func keep(w *World) {
+	m := &keeping{names: map[int64]int64{}, begun: map[[2]int]int64{}}
+	for i := range m.delivered {
+		m.delivered[i].w, m.delivered[i].client = w, i
+	}
+	w.kept = m
+}
+
+// deliveredTo is where to note what a process is told; nil if nothing is kept.
+func (m *keeping) deliveredTo(client int) *deliveries {
+	if m == nil {
+		return nil
+	}
+	return &m.delivered[client]
+}
+
+// name is the same for what is the same operation, wherever its steps were.
+func (m *keeping) name(number int64) int64 { return m.names[number] }
+
+// nameOf is name; 0 if nothing is kept.
+func (m *keeping) nameOf(op *Op) int64 {
+	if m == nil {
+		return 0
+	}
+	return m.name(op.Number)
+}
+
+// note keeps the begin or the end of an operation.
+func (m *keeping) note(n note) {
+	if m == nil {
+		return
+	}
+	user := [2]int{n.op.Client, n.op.User}
+	if !n.end {
+		m.begun[user]++
+		m.names[n.op.Number] = int64(n.op.Client)<<40 | int64(n.op.User)<<32 | m.begun[user]
+	}
+	h := &m.history
+	h.Bool(StepOf(n.stamp) == m.deaf) // see CutOff, which includes both ends
+	if h.Ints(keptCall, m.name(n.op.Number)); n.end {
+		h.Ints(keptReturn, int64(n.op.Outcome), n.op.SessionAt, int64(n.op.ExpiriesSeen), int64(n.op.Incarnation))
+		h.Text(n.op.Result)
+		h.Bool(n.op.Cancelled)
+	}
+	h.Text(n.op.Name)
+	h.Text(n.op.Arg)
+	if n.op.Err != nil {
+		h.Text(n.op.Err.Error())
+	}
+}
+
+// change keeps a change of the tree or of the sessions.
+func (m *keeping) change(c fakezk.Change, actor int64) {
+	if m == nil {
+		return
+	}
+	m.history.Ints(keptChange, c.Zxid, c.Time, int64(c.Op), c.Session, c.Owner, m.name(actor))
+	m.history.Text(c.Path)
+	m.history.Bytes(c.Data)
+	m.history.Bool(c.Sequential)
+}
+
+// over keeps what is known of what an operation got.
+func (m *keeping) over(op *Op) {
+	if m != nil {
+		m.history.Ints(keptTold, m.name(op.Number))
+		m.history.Bool(op.Told != 0)
+		m.history.Bool(op.SelfEnded)
+	}
+}
+
+// outsideOf keeps what a user has done outside of ZooKeeper.
+func (m *keeping) outsideOf(call *outsideCall, result string) {
+	if m != nil {
+		m.outside.Ints(int64(call.user.Client), int64(call.user.Index))
+		m.outside.Text(call.what)
+		m.outside.Text(result)
+		m.deliveredTo(call.user.Client).add(deliveredOutside, int64(call.user.Index), int64(HashString(result)))
+	}
+}
+
+// death keeps that a process has died.
+func (m *keeping) death(p *process) {
+	if m != nil {
+		m.history.Ints(keptDeath, int64(p.id))
+		m.deliveredTo(p.id).add(deliveredDeath)
+	}
+}
+
+// unreachable keeps that a process has not heard for so many milliseconds.
+func (m *keeping) unreachable(p *process, ms int64) {
+	if m != nil {
+		m.history.Ints(keptUnreachable, int64(p.id), ms)
+		m.deaf = p.world.step
+	}
+}
+
+// beginsAlone keeps that a process begins without a connection.
+func (m *keeping) beginsAlone(p *process) {
+	if m != nil {
+		m.alone |= 1 << p.id
+		m.acted |= 1 << p.id
+	}
+}
+
+// event keeps who does something, or is struck.
+func (m *keeping) event(w *World, e Event) {
+	switch {
+	case m == nil:
+	case e.Fault > 0:
+		if victim := w.view().Victim(1<<(e.Fault-1), Target{client: e.Client}); victim >= 0 {
+			m.struck(w.procs[victim])
+		}
+	case !e.OfServer():
+		m.struck(w.procs[e.Client])
+	}
+}
+
+// struck keeps that a process is not any more as it has begun.
+func (m *keeping) struck(p *process) {
+	if m != nil {
+		m.acted |= 1 << p.id
+	}
+}
+
+// StateHash hashes all on which depend what can happen from here on, and what the judges will say of it. It is taken
+// where a choice is due and every goroutine waits, so that nothing is on its way from the recipe to the world.
+//
+// Which field of what is in it, and why others need not be, is in TestFieldsAreClassed.
+func (w *View) StateHash(v fakezk.View) uint64 {
+	var d digest.Sum
+	d.Ints(int64(v.StateHash(w.servers)), int64(w.kept.history), int64(w.kept.outside), w.elapsed, w.offset, w.outage.until)
+	d.Ints(int64(w.faults), int64(w.faultsDue), int64(w.firstNumber), int64(w.versions), int64(w.replicas), int64(len(w.panicked)), int64(len(w.ends)))
+	for _, b := range [...]bool{w.outage.now, w.brief, w.nobodys, w.liveness} {
+		d.Bool(b)
+	}
+	if w.random != nil {
+		d.Ints(int64(w.random.State))
+	}
+	for r, l := range w.lag {
+		if l == unseen && v.Forgotten != nil {
+			l = upToDate
+		}
+		d.Ints(int64(r), int64(l))
+	}
+	for _, n := range w.struck {
+		d.Int(int64(n))
+	}
+	for _, call := range w.outside {
+		d.Ints(int64(call.user.Client), int64(call.user.Index))
+		d.Text(call.what)
+	}
+	d.Int(int64(w.herdHash()))
+	for _, p := range w.procs {
+		w.addProcess(&d, p, v)
+	}
+	return uint64(d)
+}
+
+func (w *View) addProcess(d *digest.Sum, p *process, v fakezk.View) {
+	d.Ints(int64(w.kept.delivered[p.id].sum), int64(p.incarnation), int64(len(p.expiriesSeen)), int64(len(p.crashes)))
+	for _, b := range [...]bool{p.held, p.heldEvent, p.paused, p.crashed} {
+		d.Bool(b)
+	}
+	if p.crashed {
+		d.Int(p.session()) // by which it is named; nothing else of it matters any more
+	} else {
+		d.Int(int64(p.inProcess.StateHash(v, w.kept.name)))
+	}
+	for _, u := range p.users {
+		d.Bool(u.done)
+		d.Bool(u.resting)
+		d.Bool(u.stalledLong)
+		if d.Bool(u.op != nil); u.op != nil {
+			d.Int(w.kept.name(u.op.Number))
+			d.Bool(u.op.Cancelled)
+			d.Bool(u.op.ctx.IsLate())
+		}
+	}
+}
+
+func (w *View) herdHash() (sum uint64) {
+	for _, h := range w.herd {
+		var d digest.Sum
+		d.Int(h.Zxid)
+		d.Text(h.Path)
+		for _, op := range h.Ops {
+			d.Int(w.kept.name(op.Number))
+		}
+		sum += uint64(d)
+	}
+	return sum
+}
+
+// Time in an exhaustive search is on a grid. In other runs each step takes a microsecond, so that timers of equal
+// lengths run out in the order in which they were set; then no two orders of the same steps would lead to one state. In
+// a search a step takes a nanosecond, and whenever the world has slept it goes on, past the timers due in the same
+// millisecond, at the next full one and as many microseconds as it has slept times. A timer of whole milliseconds thus
+// runs out in the millisecond to which the search has come by its number of steps in between, whatever their order; and
+// of several in one process that are due together the one that was set first does.
+const (
+	gridMoment  = time.Nanosecond
+	gridMoments = 1000 // as many fit between two microseconds, and as many microseconds between two milliseconds
+)
+
+// ErrOffGrid is why a run is given up whose time is not on the grid any more.
+var ErrOffGrid = errors.New("too many steps passed without time")
+
+// moment is how long a step takes.
+func (w *World) moment() time.Duration {
+	if w.kept == nil {
+		return time.Microsecond
+	}
+	w.kept.settled++
+	return gridMoment
+}
+
+// rest is how long the world sleeps on after something has stirred.
+func (w *World) rest() time.Duration {
+	m := w.kept
+	if m == nil {
+		return 100 * time.Microsecond
+	}
+	if m.settled >= gridMoments || m.slept >= gridMoments {
+		GiveUp(ErrOffGrid)
+	}
+	m.settled = 0
+	m.slept++
+	now := time.Since(w.start)
+	return now.Truncate(time.Millisecond) + time.Millisecond + time.Duration(m.slept)*time.Microsecond - now
+}
+
+// EqualServers reports whether nothing that can happen from now on tells two servers apart but
+// their names. Up-to-date ones are equal, unless one of them may be struck by itself: the leader by
+// being deposed, a follower with clients by falling behind. Of those without clients, where that
+// can be, it matters how far they have come.
+func (w *View) EqualServers(a, b int, faultsLeft bool) bool {
+	switch {
+	case !w.current(a) || !w.current(b):
+		return false
+	case !faultsLeft:
+		return true
+	case w.faults.Has(Lag):
+		return w.lag[a] == unseen && w.lag[b] == unseen && w.servers.ZxidOf(a) == w.servers.ZxidOf(b)
+	case w.faults.Has(Deposed):
+		return (*World)(w).follows(a) && (*World)(w).follows(b)
+	}
+	return true
+}
+
+// current reports whether a server has all that is committed, or will have before it serves
+// anybody, unless it is struck.
+func (w *View) current(r int) bool {
+	return r != w.servers.Deposed() && (w.lag[r] == upToDate || w.lag[r] == unseen)
+}
+
+// ServersMatter says what of the servers cannot matter any more. If no fault is left, those without clients will be up to
+// date for the next.
+func (w *View) ServersMatter(faultsLeft bool) fakezk.View {
+	v := fakezk.View{Alike: !faultsLeft || w.faults&(Lag|Deposed) == 0}
+	for r := range w.replicas {
+		v.Alike = v.Alike && w.current(r)
+	}
+	if !faultsLeft {
+		v.Forgotten = w.UnseenServer
+	}
+	return v
+}
+
+// AllAtDeposed are the clients, as bits, that are connected to a deposed leader.
+func (w *View) AllAtDeposed() (all uint64) {
+	for _, p := range w.procs {
+		for _, c := range p.clients {
+			if (*World)(w).atDeposed(c) {
+				all |= 1 << p.id
+			}
+		}
+	}
+	return all
+}
+
+// Dialler is the client that dials, or was the last to do so; only if that is kept.
+func (w *View) Dialler() int { return w.kept.dials }
+
+// Untouched reports whether nothing but their names tells two clients apart, of which the second
+// began later: they have done nothing, were not struck, and are at one server. Between their
+// beginnings no call of another has failed.
+func (w *View) Untouched(a, b int) bool {
+	between := uint64(1<<b - 1<<a)
+	if w.kept.acted&(1<<a|1<<b) != 0 || w.kept.alone&between != 0 {
+		return false
+	}
+	at, connected := w.procs[a].inProcess.Connected()
+	other, also := w.procs[b].inProcess.Connected()
+	return connected == also && at == other
+}

@@ -1,0 +1,431 @@
+package world
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"net"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient"
+	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/sim/internal/bubble"
+	"github.com/zktorture/zktorture/sim/internal/line"
+)
+
+// User is one user of a client's session, as the script of an episode sees it.
+type User struct {
+	Client, Index int // which client, and which of its users
+	Incarnation   int // how often the client has crashed before
+
+	world   *World
+	process *process
+	conn    *goclient.Conn
+	op      *Op
+	done    bool
+	resting bool // it waits for the liveness phase, see AwaitLiveness
+	dead    atomic.Bool
+	atDeath func() // nil: nothing
+	guids   atomic.Uint64
+	spare   *outsideCall // memory to reuse
+	stamped int          // step of the last stamp …
+	stamps  int          // … and how many there were in it
+
+	sent int // step in which its last request was sent
+
+	over usage // of the last operation, where there are several connections
+
+	stalledLong bool // if it is stalled: until nothing else can happen in its process
+
+	told   int // how many sessions were gone when it was last told that one is …
+	toldAt int // … and the step
+}
+
+// Op is one operation of the episode: one call of a recipe by a user.
+type Op struct {
+	Name, Arg    string
+	Outcome      Outcome
+	Result       string // meaningful if the outcome is OK
+	Err          error
+	Call, Return int64 // stamps: unique, ordered by steps; Return is 0 if it never returned
+	Client       int
+	User         int
+	Incarnation  int
+	SessionAt    int64 // the session that the client believed to have when the operation returned, see [Op.Session]
+	ExpiriesSeen int   // how many of the client's sessions were gone by then
+	Data         any   // the workload's
+
+	// What is known of what the operation got, see [Op.LastsUntil]. Told is the last stamp at which its user had surely
+	// not been told that it is over, 0 if it never was. SelfEnded says that the recipe itself seems to end it: it did
+	// something in the step in which it told its user, or had a znode deleted while no operation was under way.
+	Told      int64
+	SelfEnded bool
+
+	Number int64 // identifies the operation within its episode
+
+	user       *User
+	over       usage
+	ctx        *bubble.Context // nil of one that the world has not begun
+	cancelable bool
+	Cancelled  bool
+}
+
+// Outcome tells how an operation ended.
+type Outcome uint8
+
+// The outcomes. Running is the outcome of an operation that has not returned.
+const (
+	Running Outcome = iota
+	OK
+	Fail    // surely had no effect
+	Unknown // may have had its effect, or may still have
+)
+
+// String prints the outcome as history files spell it.
+func (o Outcome) String() string { return [...]string{"running", "ok", "fail", "unknown"}[o] }
+
+// Conn is the user's handle on the connection of its client; nil over the wire.
+func (u *User) Conn() *goclient.Conn { return u.conn }
+
+// ZK is the connection that the users of the process share, [OverWire]; else nil.
+func (u *User) ZK() *zk.Conn {
+	if u.process.door == nil {
+		return nil
+	}
+	return u.process.door.conn
+}
+
+// ZKEvents is the channel of events that zk.Connect has returned beside [User.ZK]. It has one reader.
+func (u *User) ZKEvents() <-chan zk.Event { return u.process.door.events }
+
+// Servers are the addresses of the servers, as zk.Connect takes them with [User.ZKOption]. Which of the servers answers
+// an address is the world's choice. They are names below .invalid that nobody can be asked for: without the option
+// zk.Connect fails at once.
+func (u *User) Servers() []string { return slices.Clone(line.Addresses) }
+
+// Literals are such addresses for [User.Dial]: go-zookeeper looks names up before it dials, and these are none. Nothing
+// but the world answers them, either.
+func (u *User) Literals() []string { return slices.Clone(line.Literals) }
+
+// ZKOption is an option of zk.Connect, [ByDialer]: the connection dials by the world, which closes it when the episode
+// is over.
+func (u *User) ZKOption() func(*zk.Conn) { return u.process.door.option(u.Index) }
+
+// Dial connects the user's code to the servers, [ByDialer]: it is for zk.WithDialer, where there is no place for
+// [User.ZKOption]. The world cannot close such a connection.
+func (u *User) Dial(network, address string, timeout time.Duration) (net.Conn, error) {
+	u.process.door.unknown.Store(true)
+	return u.process.door.dialer(u.Index, 0)(network, address, timeout)
+}
+
+// NewGUID returns 32 hexadecimal digits, the same in every run.
+func (u *User) NewGUID() string {
+	return goclient.GUID(GUIDSeed(u.Client, u.Incarnation), u.Index, u.guids.Add(1))
+}
+
+// ExpiriesSeen returns how many of its process's sessions were gone when this user was last told that one was.
+func (u *User) ExpiriesSeen() int {
+	u.world.fence.Load()
+	return u.told
+}
+
+// Step returns the step in which the script runs.
+func (u *User) Step() int { return u.world.step }
+
+// LastExpiryStep returns the step at which the user was last told that its session was gone: the present one while
+// anything is held back from goroutines of its process, and the one in which they were given the last of that.
+func (u *User) LastExpiryStep() int {
+	if slices.ContainsFunc(u.process.clients, client.HoldsAny) {
+		return u.world.step
+	}
+	return max(u.toldAt, u.process.toldLate)
+}
+
+// learns notes that the user is told that a session of its process is gone, the number-th of them.
+func (u *User) learns(number int) {
+	u.told, u.toldAt = max(u.told, number), u.world.step
+}
+
+// knows is what the user's goroutine that runs knows of the sessions of its client.
+func (u *User) knows() goclient.Knowledge {
+	if telling := u.process.telling; telling != nil && telling.User == u.Index {
+		return telling.Knew
+	}
+	return goclient.Knowledge{Session: u.process.session(), Expiries: len(u.process.expiriesSeen) - u.process.expiriesBefore}
+}
+
+func (u *User) run() {
+	defer u.finish()
+	u.world.episode.Run(u)
+}
+
+// AtDeath sets what the script's goroutine does last when its process has died: at once if it was not within the
+// recipe, else when the episode is over and the connection is closed.
+func (u *User) AtDeath(do func()) { u.atDeath = do }
+
+func (u *User) stopIfDead() {
+	if u.dead.Load() {
+		u.stop()
+	}
+}
+
+// stop ends the script of a process that has died.
+func (u *User) stop() {
+	if u.atDeath != nil {
+		u.atDeath()
+	}
+	runtime.Goexit()
+}
+
+// finish runs when the script ends, also when it ended by the death of the process.
+func (u *User) finish() {
+	problem := recover()
+	if u.dead.Load() {
+		return
+	}
+	u.world.enter()
+	defer u.world.mu.Unlock()
+	u.done = true
+	u.world.wake()
+	if problem != nil {
+		u.world.panicked = append(u.world.panicked, Violation{
+			Property: "panic",
+			Message:  fmt.Sprintf("c%d panicked%s: %v\n%s", u.Client+1, u.doing(), problem, bubble.PanicStack()),
+		})
+	}
+}
+
+// doing says in which operation the user is, "" if in none.
+func (u *User) doing() string {
+	if u.op == nil {
+		return ""
+	}
+	return " in " + u.op.Name
+}
+
+// stamp returns the next stamp of this user: unique, and ordered by steps.
+func (u *User) stamp() int64 {
+	w := u.world
+	w.fence.Load()
+	if u.stamped != w.step {
+		u.stamped, u.stamps = w.step, 0
+	}
+	u.stamps++
+	return int64(w.step)*stampsPerStep + int64(u.Client*10+u.Index)*20 + int64(min(u.stamps, 19))
+}
+
+// stampsPerStep is the distance between the stamps of two steps.
+const stampsPerStep = 10000
+
+// StepOf returns the step in which a stamp was taken.
+func StepOf(stamp int64) int { return int(min(stamp/stampsPerStep, math.MaxInt)) }
+
+// StampOf returns the stamp at which a step begins.
+func StampOf(step int) int64 { return int64(step) * stampsPerStep }
+
+// Begin begins an operation. The context ends when the caller gives up, which is a fault, or, if
+// the operation is not cancelable, only with the episode.
+func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *Op) {
+	u.stopIfDead()
+	call, w := u.stamp(), u.world
+	w.enter()
+	defer w.mu.Unlock()
+	op := newOp(w)
+	op.Name, op.Arg, op.Call, op.Number = name, arg, call, call
+	op.Client, op.User, op.Incarnation = u.Client, u.Index, u.Incarnation
+	op.user, op.cancelable = u, cancelable
+	w.ops = append(w.ops, op)
+	u.op = op
+	w.notes = append(w.notes, note{op.Call, op, false})
+	return op.ctx, op
+}
+
+// opAndContext is the memory of an operation.
+type opAndContext struct {
+	op  Op
+	ctx bubble.Context
+}
+
+// newOp returns an operation with a context, from a block that is allocated at once.
+func newOp(w *World) *Op {
+	if len(w.opsRoom) == 0 {
+		w.opsRoom = make([]opAndContext, 8)
+	}
+	next := &w.opsRoom[0]
+	w.opsRoom = w.opsRoom[1:]
+	next.op.ctx = &next.ctx
+	next.ctx.Begin()
+	return &next.op
+}
+
+// End ends the operation. Its context ends when its caller has blocked again, so that background goroutines do not
+// run beside it.
+func (op *Op) End(outcome Outcome, result string, err error) {
+	u := op.user
+	u.stopIfDead()
+	op.Return = u.stamp()
+	op.Outcome, op.Result, op.Err = outcome, result, err
+	w := u.world
+	w.fence.Load()
+	known := u.knows()
+	op.ExpiriesSeen, op.SessionAt = u.process.expiriesBefore+known.Expiries, known.Session
+	if u.process.severalConns() {
+		op.SessionAt, u.over = op.Session(), op.used()
+	}
+	w.enter()
+	defer w.mu.Unlock()
+	u.op = nil
+	w.ended = append(w.ended, op)
+	w.notes = append(w.notes, note{op.Return, op, true})
+	w.wake()
+}
+
+// LastsUntil says that what the operation got is over when lost is closed; nil, that its user is not told in this way.
+func (op *Op) LastsUntil(lost <-chan struct{}) {
+	w := op.user.world
+	w.enter()
+	defer w.mu.Unlock()
+	w.lasting = append(w.lasting, lasting{op, lost})
+}
+
+// Now returns the stamp at which the present step began.
+func (u *User) Now() int64 {
+	u.world.fence.Load()
+	return StampOf(u.world.step)
+}
+
+// Do reaches a resource that clients share outside ZooKeeper: do runs, alone, when the world lets it.
+func (u *User) Do(what string, do func() string) {
+	u.outside(outsideCall{what: what, do: do})
+}
+
+// Wait lets d pass by the clock of the user's process.
+func (u *User) Wait(d time.Duration) {
+	u.world.beginsToWait()
+	time.Sleep(d)
+	u.stopIfDead()
+}
+
+// AwaitLiveness waits for the liveness phase, which begins when all users wait for it or have finished; nothing strikes a process
+// whose users do. It is for a user who has finished its script and does something more.
+func (u *User) AwaitLiveness() {
+	w := u.world
+	u.outside(outsideCall{
+		what: "calm", do: func() string { return "all faults are over" }, says: "faults stop here", rests: true,
+		when: func() bool { return w.liveness },
+	})
+}
+
+// AwaitOthers waits for the liveness phase, and for all other users' scripts to end.
+func (u *User) AwaitOthers() {
+	w, others := u.world, "all other users are done"
+	if len(w.procs) == 1 && len(u.process.users) == 1 {
+		others = "there are no other users"
+	}
+	u.outside(outsideCall{
+		what: "alone", do: func() string { return "all others have finished" }, says: others,
+		when: func() bool { return w.liveness && countUnfinished(w) == 1 },
+	})
+}
+
+func countUnfinished(w *World) (n int) {
+	for _, p := range w.procs {
+		for _, u := range p.users {
+			if !u.done {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (u *User) outside(request outsideCall) {
+	u.stopIfDead()
+	w := u.world
+	w.enter()
+	call := u.spareCall()
+	request.user, request.done = u, call.done
+	*call = request
+	u.resting = call.rests && !w.liveness
+	w.outside = append(w.outside, call)
+	slices.SortStableFunc(w.outside, func(a, b *outsideCall) int {
+		return cmp.Or(a.user.Client-b.user.Client, a.user.Index-b.user.Index)
+	})
+	w.mu.Unlock()
+	w.wake()
+	if !<-call.done {
+		u.stop()
+	}
+	w.enter()
+	u.spare = call
+	w.mu.Unlock()
+}
+
+// spareCall returns the memory of a call that is over, or new memory.
+func (u *User) spareCall() *outsideCall {
+	call := u.spare
+	if u.spare = nil; call == nil {
+		call = &outsideCall{done: make(chan bool, 1)}
+	}
+	return call
+}
+
+// lasting is what a user got by an operation, and by what it is told that it is over.
+type lasting struct {
+	op   *Op
+	lost <-chan struct{}
+}
+
+// noteLost notes whose users were told in this step that what they got is over, and whether the recipe did something in
+// that step: what it has sent may be taken later in it.
+func noteLost(w *World) {
+	w.lasting = slices.DeleteFunc(w.lasting, func(l lasting) bool {
+		op := l.op
+		if op.Told == 0 {
+			select {
+			case <-l.lost:
+				op.Told = StampOf(w.step)
+				w.kept.over(op)
+			default:
+				return false
+			}
+		}
+		if op.Told != StampOf(w.step) {
+			return true
+		}
+		if op.user.sent == w.step && !op.SelfEnded {
+			op.SelfEnded = true
+			w.kept.over(op)
+		}
+		return false
+	})
+}
+
+// noteAsked notes that a user, one of all if it is not known whose it is, has sent a request.
+func (p *process) noteAsked(call *goclient.Call) {
+	w := p.world
+	for _, u := range p.users {
+		if call.User >= 0 && call.User != u.Index {
+			continue
+		}
+		u.sent = w.step
+		for _, l := range w.lasting {
+			if l.op.user == u && call.Tag == 0 && deletes(&call.Request) && !l.op.SelfEnded {
+				l.op.SelfEnded = true
+				w.kept.over(l.op)
+			}
+		}
+	}
+}
+
+// deletes reports whether a request may delete a znode.
+func deletes(r *fakezk.Request) bool {
+	return r.Op == wire.OpDelete || slices.ContainsFunc(r.Ops, func(part fakezk.Request) bool { return deletes(&part) })
+}

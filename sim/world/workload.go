@@ -1,0 +1,285 @@
+package world
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/zktorture/zktorture/fakezk/goclient"
+	"github.com/zktorture/zktorture/sim/internal/bubble"
+)
+
+// Workload is what the clients of one kind of recipe do, and what is checked of it.
+type Workload interface {
+	// Name is the kind, as in "torture run NAME"; Recipe names the implementation.
+	Name() string
+	Recipe() string
+	// Terms are what else the world needs to know; they are the same whenever it asks.
+	Terms() Terms
+	// Plan draws one episode. Everything random about what clients will try to do is drawn
+	// here; what happens to them is the world's.
+	Plan(p *Plan) Episode
+}
+
+// Terms are on what terms a recipe is tested. The zero value is right for one that goes in process by a client such as
+// go-zookeeper, and promises all that is judged; nil functions say nothing.
+type Terms struct {
+	Door   Door                     // how clients reach the servers
+	Client goclient.ClientSemantics // of the client library that the recipe was written for
+	Waived []string                 // properties that it does not promise, which are not judged, in alphabetical order
+	// TellsTime says that all goroutines, also those of the recipe, call [goclient.Conn.BeginsToWait] or [User.Wait]
+	// whenever they begin to wait for a time, or set a timer that others wait for. A world then has to let time pass less
+	// often, which is a fifth of its work; the runs are the same as long as that is true. Code that sets a timer and does
+	// not say so may make equal choices give different runs.
+	TellsTime bool
+	// Prepare makes what an episode below a root needs beside its parents, before any client starts, over a connection
+	// without faults. With an error the episode is unknown.
+	Prepare func(c *goclient.Conn, root string) error
+	// Hash hashes the plan of an episode that has not begun. Episodes with equal sums do the same and are judged in the
+	// same way; with symmetric, apart from the order of their clients. Clients with equal numbers do, in whatever order
+	// they act; nil if that is not known. A search of all executions runs equal plans once.
+	Hash func(e Episode, symmetric bool) (sum uint64, clients []uint64, known bool)
+	// Follows reports whether a violation of the property may result from a violation of the cause. It is transitive,
+	// and no property follows from itself.
+	Follows func(property, cause string) bool
+}
+
+// Episode is one planned run of a workload.
+type Episode interface {
+	// Users says for each client (a process with a session) how many users share its session.
+	Users() []int
+	// Parents are the znodes that the world makes before the clients start.
+	Parents() []string
+	// Run is the script of one user, on a goroutine of its own. After a crash it is called again
+	// for the same Client and Index with a higher Incarnation, and goes on where the script stood.
+	Run(u *User)
+	// MayWaitForever is called in the liveness phase when nothing moves although an operation still waits. It may
+	// cancel waits that are in order (a consumer at an empty queue) and then returns true.
+	MayWaitForever(w *World) bool
+	// Judge says what was wrong, when all is over and before sessions are closed.
+	Judge(w *World) Judgement
+}
+
+// Judgement is what was wrong with an episode, or why that could not be decided.
+type Judgement struct {
+	Violations []Violation
+	Unknown    string // why it could not be decided; empty if it could
+	History    any    // what the clients saw, in the form in which it can be written as JSON
+	// Disputed, if the judges contradict each other, is what they were given, by name, each in the form of a History.
+	Disputed map[string]any
+	// NotJudged are the properties that could not be judged in this world.
+	NotJudged []string
+	// Partly says that some properties could not be judged in this episode, though in others of the same run: see
+	// [World.Attributed].
+	Partly bool
+	// Refused is how many stale writes a resource has refused because of their tokens: without that they would have
+	// done harm.
+	Refused int
+	// Later, if not nil, is a part of the judgement that runs when the world has ended, outside of its bubble; its
+	// result is added. It must not look at the world's servers.
+	Later func() Judgement
+	// Audit, if not nil, measures the verdict on a clean episode: it corrupts the history as often as tries says,
+	// drawn from the seed. It is called after Later, likewise.
+	Audit func(seed uint64, tries int) Sensitivity
+}
+
+// Violation is a broken property. What its message names is in fields, for programs: nothing reads the message.
+type Violation struct {
+	Property string   // one of the workload's, in words of the field
+	Message  string   // one sentence that names what shows it, see [Violation.Saying]
+	Ops      []*Op    // those operations, if there are any
+	Sessions []int64  // those sessions
+	Paths    []string // those znodes
+}
+
+// Plan is what a workload draws an episode from.
+type Plan struct {
+	source  Source
+	Clients int    // the most clients
+	Users   int    // the most users of a client
+	Ops     int    // the most turns of a user
+	Faults  Faults // what may strike in this episode (a recipe's promise may depend on it)
+	Root    string // objects live below this path
+}
+
+// Choose draws a number below n. 0 is the simplest.
+func (p *Plan) Choose(n int, label string) int {
+	if n < 2 {
+		return 0
+	}
+	return p.source.Choose(n, label)
+}
+
+// Turns draws how many turns a user has, from 1 to most, which is Ops at most. The simplest plan of a search
+// (Plain of sim.Config) takes most.
+func (p *Plan) Turns(most int, label string) int {
+	p.extends(most)
+	return 1 + p.Choose(most, label)
+}
+
+// Afresh draws whether each user does something once more when all is over, which one plan in three has, and the
+// simplest plan of a search.
+func (p *Plan) Afresh() bool {
+	p.extends(3)
+	return p.Choose(3, "afresh") == 2
+}
+
+// extends says that the next choice, one of n, is of how much users do.
+func (p *Plan) extends(n int) {
+	if h := p.hinted(); h != nil && n > 1 {
+		h.Extends()
+	}
+}
+
+// Part is Choose for what tells users' parts apart: one writes and another reads. All else, as how much and how often,
+// is equal for all users in the simplest plan of a search (Plain of sim.Config). The label is the user's [PlanLabel].
+func (p *Plan) Part(n int, label string) int {
+	if h := p.hinted(); h != nil && n > 1 {
+		h.Parts()
+	}
+	return p.Choose(n, label)
+}
+
+// hinted is a source that is told what the next choice of a plan, which has several answers, is about: how much users do,
+// or a user's part.
+type hinted interface {
+	Extends()
+	Parts()
+}
+
+// hinted is the source of the plan if it wants to be told, else nil.
+func (p *Plan) hinted() hinted {
+	if r, _ := p.source.(*recorder); r != nil {
+		h, _ := r.source.(hinted)
+		return h
+	}
+	return nil
+}
+
+// NewPlan returns a plan that draws from a source, for runs outside of the simulator.
+func NewPlan(source Source, clients, users, ops int, faults Faults, root string) *Plan {
+	return &Plan{source: source, Clients: clients, Users: users, Ops: ops, Faults: faults, Root: root}
+}
+
+// RawDisputed is Disputed as JSON.
+func (j *Judgement) RawDisputed() map[string]json.RawMessage {
+	if j.Disputed == nil {
+		return nil
+	}
+	raw := map[string]json.RawMessage{}
+	for name, input := range j.Disputed {
+		text, err := json.Marshal(input)
+		if err != nil {
+			text, _ = json.Marshal(err.Error())
+		}
+		raw[name] = text
+	}
+	return raw
+}
+
+// Sensitivity says what a pass is worth: how hard the episodes were for the recipe, and how many corruptions of their
+// histories the checker detects. All but Faults and DuringOp are measured on the episodes that Audit of sim.Config says.
+type Sensitivity struct {
+	Faults   int `json:"faults"` // strikes
+	DuringOp int `json:"inside"` // of these, those while an operation was under way
+
+	Episodes    int `json:"episodes"` // that were measured; 0 if this kind of recipe has no model to measure with
+	Operations  int `json:"operations"`
+	Overlapping int `json:"overlapping"` // of these, those during which another client's ran
+	Unknown     int `json:"unknown"`     // of these, those of unknown outcome
+
+	// Corruptions is how often a clean history was corrupted (results swapped, operations duplicated, dropped, put
+	// off or rushed), Noticed how often the judge then found a violation, Missed, by kind, how often it did not,
+	// because what came out is in order too, and Undecided how often it could not tell.
+	Corruptions int            `json:"corruptions"`
+	Noticed     int            `json:"noticed"`
+	Missed      map[string]int `json:"missed,omitempty"`
+	Undecided   int            `json:"undecided,omitempty"`
+}
+
+// corruptionsEach is how often the history of each episode that is measured is corrupted.
+const corruptionsEach = 8
+
+func (s *Sensitivity) Add(t Sensitivity) {
+	s.Faults += t.Faults
+	s.DuringOp += t.DuringOp
+	s.Episodes += t.Episodes
+	s.Operations += t.Operations
+	s.Overlapping += t.Overlapping
+	s.Unknown += t.Unknown
+	s.Corruptions += t.Corruptions
+	s.Noticed += t.Noticed
+	s.Undecided += t.Undecided
+	for kind, n := range t.Missed {
+		if s.Missed == nil {
+			s.Missed = map[string]int{}
+		}
+		s.Missed[kind] += n
+	}
+}
+
+// Vacuous says why a pass is worth nothing, "" if it is worth something.
+func (s Sensitivity) Vacuous() string {
+	switch {
+	case s.Episodes == 0:
+		return ""
+	case s.Operations == 0:
+		return "no operation was judged"
+	case s.Overlapping == 0:
+		return "no two clients' operations overlapped"
+	case s.Corruptions > 0 && s.Noticed == 0:
+		return fmt.Sprintf("the checker would have caught none of %d planted errors", s.Corruptions)
+	}
+	return ""
+}
+
+// measure asks what a clean episode is worth.
+func (o *Run) measure(seed uint64) {
+	if seed == 0 || o.Audit == nil || o.Aborted != nil || len(o.Violations) > 0 || o.Unknown != "" {
+		return
+	}
+	o.Sensitivity.Add(o.Audit(seed, corruptionsEach))
+}
+
+// Sentence is a text for people, with the sessions and znodes that it names.
+type Sentence struct {
+	Text     string
+	Sessions []int64
+	Paths    []string
+}
+
+// Path is a znode in a [Sentence].
+type Path string
+
+// SessionID is a session in a [Sentence]; it prints as 0x100000000000001.
+type SessionID int64
+
+func (id SessionID) String() string { return fmt.Sprintf("0x%x", int64(id)) }
+
+// Say makes a sentence as [fmt.Sprintf] does. It names the arguments of the types [Path] and [SessionID], and what
+// arguments of the type Sentence name.
+func Say(format string, args ...any) Sentence {
+	s := Sentence{Text: fmt.Sprintf(format, args...)}
+	for _, a := range args {
+		switch a := a.(type) {
+		case Path:
+			s.Paths = append(s.Paths, string(a))
+		case SessionID:
+			s.Sessions = append(s.Sessions, int64(a))
+		case Sentence:
+			s.Sessions, s.Paths = append(s.Sessions, a.Sessions...), append(s.Paths, a.Paths...)
+		}
+	}
+	return s
+}
+
+func (s Sentence) String() string { return s.Text }
+
+// Saying returns the violation with a message that is made as [Say] makes sentences, and with what that names.
+func (v Violation) Saying(format string, args ...any) Violation {
+	s := Say(format, args...)
+	v.Message, v.Sessions, v.Paths = s.Text, s.Sessions, s.Paths
+	return v
+}
+
+// WireNote says what is different about runs over the wire.
+const WireNote = bubble.WireNote

@@ -1,0 +1,324 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
+)
+
+// contest is a kind of recipe for which users contend: they take something, use it as long as they
+// believe that they hold it, and give it back. All that differs from kind to kind is here, and what
+// is nil is not done. T is what the kind's constructors make, and R that with what it can do
+// beside, see [able].
+type contest[T any, R keeper] struct {
+	kind   string
+	model  linearizability.Model
+	ways   []way[T, R] // to hold it; the first also of a second object
+	places int         // how many may hold it at once; 0: one, or as exclude says
+	asks   bool        // turns may ask something, and while they hold
+
+	// What uses are called, and what is used; uses is in place of with.
+	note, with string
+	uses       func(p *contestant[T, R], h *Held) string
+	// What is done before a turn, between two uses, and after all; it is used no more if quits.
+	before  func(p *contestant[T, R], t contestTurn) (goesOn bool)
+	between func(p *contestant[T, R], h *Held)
+	after   func(p *contestant[T, R], h *Held, t contestTurn) (way int) // by which it is given back
+	quits   func(p *contestant[T, R], h *Held) bool
+
+	// Which holds exclude each other, and have tokens that grow; the holds and their history, if
+	// not those of the first way; and who is excused from herds.
+	exclude, ordered pair
+	holds            func(v *View) []Hold
+	history          func(v *View) linearizability.History
+	excused          func(maker, op *world.Op) bool
+	// What is judged besides: before order, and at the end.
+	judge, finish func(e *contestEpisode[T, R], j *Judgement, v *View, holds []Hold)
+}
+
+// way is a way to hold something.
+type way[T any, R keeper] struct {
+	Role
+	take, give func(T, context.Context) error
+	tries      func(r *R) func(context.Context) (bool, error) // nil of a recipe that cannot
+}
+
+// keeper is a recipe with what it can do, of which users hold something.
+type keeper interface{ held() holder }
+
+func (h holder) held() holder { return h }
+
+// workload is the workload of the kind for the recipes that new makes.
+func (c *contest[T, R]) workload(new maker[T], opts []Option) *Workload {
+	plan := func(p *world.Plan, path string, new maker[T]) *contestEpisode[T, R] {
+		return &contestEpisode[T, R]{Script: planScript(p, path, 4, c.draw), contest: c, new: new}
+	}
+	return workloadOf(c.kind, c.model, new, plan, opts)
+}
+
+// contestTurn is one turn of a user: take, use, give back; of a kind that asks, perhaps only ask.
+type contestTurn struct {
+	way               int
+	special           bool // it tries; or only asks
+	inside            bool // it asks while it holds
+	uses              int
+	revoke, downgrade bool // of one that can be held in several ways
+	interludes        []interlude
+	cancelGive        bool
+}
+
+func (c *contest[T, R]) draw(p *world.Plan, label string) (t contestTurn) {
+	several := len(c.ways) > 1
+	if several {
+		t.way = p.Part(len(c.ways), label)
+	}
+	t.special = p.Choose(4, label) == 3
+	t.inside = c.asks && p.Choose(4, label) == 3
+	t.uses = [...]int{1, 2, 0}[p.Choose(3, label)]
+	t.revoke = several && p.Choose(8, label) == 7
+	t.downgrade = several && t.way == 0 && p.Choose(3, label) == 2
+	t.cancelGive = p.Faults.Has(world.Cancel) && p.Choose(8, label) == 7
+	t.interludes = drawInterludes(p, label)
+	return t
+}
+
+// contestEpisode is one planned episode.
+type contestEpisode[T any, R keeper] struct {
+	Script[contestTurn]
+	contest *contest[T, R]
+	new     maker[T]
+	guarded resource     // what is written to by holders
+	revokes atomic.Int64 // how often Revoke has been called
+}
+
+// contestant is a user with a recipe.
+type contestant[T any, R keeper] struct {
+	User
+	of   *contestEpisode[T, R]
+	made T
+	can  R
+}
+
+// make makes a recipe at a path for a user.
+func (e *contestEpisode[T, R]) make(u User, c recipes.Conn, path string) *contestant[T, R] {
+	made := e.new(c, path)
+	return &contestant[T, R]{User: u, of: e, made: made, can: able[R](&e.terms, made)}
+}
+
+// call is a method of the user's recipe.
+func (p *contestant[T, R]) call(f func(T, context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error { return f(p.made, ctx) }
+}
+
+func (e *contestEpisode[T, R]) Run(u User) {
+	p, w := e.make(u, u.Conn(), e.Path), &e.contest.ways[0]
+	kit := e.kit(u, func(c recipes.Conn, path string) secondObject {
+		inner := e.make(u, c, path)
+		return secondObject{
+			recipe: inner.made, holder: inner.can.held(),
+			take: inner.call(w.take), give: inner.call(w.give),
+		}
+	})
+	over := func() {
+		kit.end()
+		e.Over(p.made)
+	}
+	e.AtDeath(u, over)
+	for turn := range e.Turns(u) {
+		if e.terms.shared() {
+			u.Do("come", func() string { return "to " + w.Noun })
+		}
+		if e.contest.before == nil || e.contest.before(p, turn) {
+			p.turn(turn, kit)
+		}
+	}
+	e.finalOp(u, func() *world.Op {
+		return taking(u, p.can.held(), w.Acquire, p.call(w.take), w.Release, p.call(w.give))
+	}, func() {
+		e.Over(p.made)
+		*p = *e.make(u, u.Conn(), e.Path)
+	})
+	over()
+}
+
+func (p *contestant[T, R]) turn(t contestTurn, kit *kit) {
+	c := p.of.contest
+	name, m := c.ways[t.way].method(p, t.special)
+	h, _ := take(p.User, p.can.held(), name, m)
+	if h == nil {
+		return
+	}
+	for i := range t.uses {
+		if i > 0 && c.between != nil {
+			c.between(p, h)
+		}
+		if !p.use(h) {
+			break
+		}
+	}
+	kit.play(t.interludes, func() bool { return p.use(h) })
+	if c.after != nil {
+		t.way = c.after(p, h, t)
+	}
+	w := &c.ways[t.way]
+	h.giveBack(w.Release, p.call(w.give), t.cancelGive)
+}
+
+// method is how to take it: by a try, if the turn is one and the recipe can.
+func (w *way[T, R]) method(p *contestant[T, R], try bool) (name string, m method) {
+	if try && w.tries != nil {
+		if tries := w.tries(&p.can); tries != nil {
+			return w.Try, method{try: tries}
+		}
+	}
+	return w.Acquire, method{wait: p.call(w.take)}
+}
+
+// use uses what is held, if its user believes that it is.
+func (p *contestant[T, R]) use(h *Held) bool {
+	c := p.of.contest
+	if c.quits != nil && c.quits(p, h) || !h.Believes() {
+		return false
+	}
+	p.Do(c.note, func() string {
+		if c.uses == nil {
+			return c.with
+		}
+		return c.uses(p, h)
+	})
+	return true
+}
+
+func (e *contestEpisode[T, R]) Judge(v *View) Judgement {
+	c, j, holds := e.contest, e.Judging(v), e.holds(v)
+	r, places := c.ways[0].Role, max(c.places, 1)
+	j.Add(c.crowd(v, holds, r)...)
+	j.Beliefs(v)
+	j.Add(fencing(v, holds, r, c.inOrder())...)
+	j.idle(v, c.waits, holds, places)
+	c.inner(v, &j)
+	j.falseLost(v, holds)
+	if c.judge != nil {
+		c.judge(e, &j, v, holds)
+	}
+	c.order(v, &j)
+	j.herds(v, places, c.excused)
+	j.holding(v, r, c.model, e.History(v))
+	if c.finish != nil {
+		c.finish(e, &j, v, holds)
+	}
+	return j
+}
+
+// inner adds what is wrong with the holds of second objects.
+func (c *contest[T, R]) inner(v *View, j *Judgement) {
+	holds := v.Holds(theInner)
+	j.Add(c.crowd(v, holds, theInner)...)
+	j.Add(fencing(v, holds, theInner, c.inOrder())...)
+}
+
+func (e *contestEpisode[T, R]) holds(v *View) []Hold {
+	if e.contest.holds != nil {
+		return e.contest.holds(v)
+	}
+	return v.Holds(e.contest.ways[0].Role)
+}
+
+// History is the episode for the kind's model. What happened outside of operations is in it as
+// releases of unknown outcome: a holder's death, or the end of its session.
+func (e *contestEpisode[T, R]) History(v *View) linearizability.History {
+	if e.contest.history != nil {
+		return e.contest.history(v)
+	}
+	return v.Tenures(e.contest.ways[0].Role)
+}
+
+// waits reports whether an operation waits to hold it.
+func (c *contest[T, R]) waits(op *world.Op) bool {
+	for i := range c.ways {
+		if c.ways[i].waits(op) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *contest[T, R]) inOrder() pair {
+	if c.ordered == nil {
+		return always
+	}
+	return c.ordered
+}
+
+// crowd: no more hold it at once than may.
+func (c *contest[T, R]) crowd(v *View, holds []Hold, r Role) []sim.Violation {
+	switch {
+	case c.places > 0:
+		return crowding(v, holds, c.ways[0].Noun, c.places)
+	case c.exclude != nil:
+		return exclusion(v, holds, r, c.exclude)
+	}
+	return exclusion(v, holds, r, always)
+}
+
+// order: it is not granted while as many older znodes are there as there are places, one of them of
+// an operation that waits and is in its way.
+func (c *contest[T, R]) order(v *View, j *Judgement) {
+	queue, known := v.contenders()
+	if !j.Judges("order", known) {
+		return
+	}
+	for _, x := range queue.granted() {
+		y, older := c.overtaken(v, queue, x)
+		if y == nil || older < c.places {
+			continue
+		}
+		by, why := "", fmt.Sprintf("the older %s of %s was waiting", y.path, Who(y.op))
+		if len(c.ways) > 1 {
+			by = " by " + x.op.Name
+		}
+		if c.places > 0 {
+			why = fmt.Sprintf("%d older znodes were there, among them %s of %s, which was waiting",
+				older, y.path, Who(y.op))
+		}
+		j.Add(broken("order", []*world.Op{y.op, x.op},
+			"%s was granted %s at step %d%s for %s, although %s",
+			Who(x.op), c.ways[0].Noun, world.StepOf(x.op.Return), by, x.path, why)...)
+		return
+	}
+}
+
+// overtaken returns a znode of an operation that waited, and was in the way, when something was
+// granted to a younger one, and how many older ones there were; of a kind without places only such
+// as were in the way.
+func (c *contest[T, R]) overtaken(
+	v *View, queue contenders, x contender,
+) (found *contender, older int) {
+	if x.op.Name == "downgrade" {
+		return nil, 0
+	}
+	for i := range queue {
+		y := &queue[i]
+		if !y.before(x) {
+			continue
+		}
+		waits := c.waits(y.op) && c.excludes(x.op, y.op) && y.waitedAt(v, x.op.Return)
+		if !waits && c.places == 0 || !queue.last(*y, world.StepOf(x.op.Return)) {
+			continue
+		}
+		if older++; waits && (found == nil || c.places > 0) {
+			found = y
+		}
+	}
+	return found, older
+}
+
+// excludes reports whether two operations get hold of it in ways that exclude each other.
+func (c *contest[T, R]) excludes(a, b *world.Op) bool {
+	return c.exclude == nil || c.exclude(Hold{Op: a}, Hold{Op: b})
+}

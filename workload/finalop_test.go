@@ -1,0 +1,132 @@
+package workload_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// mortal is a correct lock that ends with the session under which it was used first: then it fails for ever.
+type mortal struct {
+	workload.Locker
+	conn    recipes.Conn
+	session int64
+}
+
+var errDead = errors.New("the lock is dead: make another")
+
+func (l *mortal) Lock(ctx context.Context) error {
+	if l.session != 0 && l.conn.SessionID() != l.session {
+		return errDead
+	}
+	err := l.Locker.Lock(ctx)
+	if l.session == 0 {
+		l.session = l.conn.SessionID()
+	}
+	return err
+}
+
+func newMortal(c recipes.Conn, path string) workload.Locker {
+	return &mortal{Locker: newSilent(c, path), conn: c}
+}
+
+func isDead(err error) bool { return errors.Is(err, errDead) }
+
+// An error that is not ZooKeeper's is no excuse when it goes on: only where it is the documented end of an object
+// another one will do.
+func TestWhatFailsForEverIsUnusable(t *testing.T) {
+	wantBroken(t, workload.Lock(newMortal), world.Expiry, "unusable",
+		"failed 4 times in a row, at last with \"the lock is dead")
+	wantClean(t, workload.Lock(newMortal, workload.Final(isDead)), world.Expiry|world.Loss|world.Crash)
+}
+
+// sulky is a correct lock that fails a few times after each end of a session: it is usable again.
+type sulky struct {
+	mortal
+	failed int
+}
+
+func (l *sulky) Lock(ctx context.Context) error {
+	err := l.mortal.Lock(ctx)
+	if isDead(err) {
+		if l.failed++; l.failed%3 == 0 {
+			l.session = 0
+		}
+	}
+	return err
+}
+
+func TestWhatFailsForAWhileIsUsable(t *testing.T) {
+	wantClean(t, workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+		return &sulky{mortal: mortal{Locker: newSilent(c, path), conn: c}}
+	}), world.Expiry|world.Loss|world.Crash)
+}
+
+// tiring is a correct counter until one of its users adds for the last time.
+type tiring struct {
+	*recipes.Counter
+	left int // additions until then
+}
+
+func (c *tiring) Add(ctx context.Context, delta int64) (int64, error) {
+	sum, err := c.Counter.Add(ctx, delta)
+	if c.left--; c.left == 0 {
+		sum++
+	}
+	return sum, err
+}
+
+// crowded is a correct counter until two users add at once.
+type crowded struct {
+	*recipes.Counter
+	adding *int
+}
+
+func (c *crowded) Add(ctx context.Context, delta int64) (int64, error) {
+	*c.adding++
+	defer func() { *c.adding-- }()
+	sum, err := c.Counter.Add(ctx, delta)
+	if *c.adding > 1 {
+		sum++
+	}
+	return sum, err
+}
+
+// A search covers what two users of a client do only if it may give a client two.
+func TestSearchOfTwoUsers(t *testing.T) {
+	for users, want := range map[int]sim.Verdict{1: sim.VerdictOK, 2: sim.VerdictViolation} {
+		adding := 0
+		w := workload.Counter(func(c recipes.Conn, path string) workload.Adder {
+			return &crowded{recipes.NewCounter(c, path), &adding}
+		})
+		r := campaign(t, w, sim.Config{Strategy: sim.Exhaustive, Clients: 1, Users: users, Ops: 1,
+			NoFaultsAtAll: true, NoShrink: true})
+		if r.Verdict != want || adding != 0 {
+			t.Errorf("%d users: %v, want %v; %d add", users, r.Verdict, want, adding)
+		}
+	}
+}
+
+// With one operation for each user a user adds twice at most, the second time in its final operation, whatever the strategy.
+func TestEachUserHasOpsOperationsAndAFreshOne(t *testing.T) {
+	for _, additions := range []int{2, 3} {
+		w := workload.Counter(func(c recipes.Conn, path string) workload.Adder {
+			return &tiring{recipes.NewCounter(c, path), additions}
+		})
+		for name, cfg := range map[string]sim.Config{
+			"mix": {Episodes: 500}, "random": {Strategy: "random", Episodes: 500},
+			"exhaustive": {Strategy: sim.Exhaustive, Clients: 2}, "plain": {Strategy: sim.Exhaustive, Plain: true, Clients: 2},
+		} {
+			cfg.Ops, cfg.Seed, cfg.NoFaultsAtAll, cfg.NoShrink = 1, 1, true, true
+			r := campaign(t, w, cfg)
+			if broken := r.Verdict == sim.VerdictViolation; broken != (additions == 2) {
+				t.Errorf("%s: the addition number %d of a user is wrong: %v", name, additions, r.Verdict)
+			}
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package workload
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/operations"
+	"github.com/zktorture/zktorture/sim/world"
+)
+
+// Resolved is what is known after all of an operation of unknown outcome.
+type Resolved struct {
+	None  bool   // it surely had no effect
+	Value string // what it has returned if it had one: the item, or the sum; "" if that is nothing
+	Why   string
+}
+
+// apply puts what is known of an operation, if anything is, into the history's. One that surely had its effect keeps
+// its outcome, because its caller was not told, but it cannot have had another.
+func (known Resolved) apply(op *world.Op, o *linearizability.Operation, value func(string) linearizability.Value) {
+	if known == (Resolved{}) {
+		return
+	}
+	o.Note = strings.TrimPrefix(o.Note+"; "+known.Why, "; ")
+	if known.Value != "" {
+		o.Result = value(known.Value)
+	}
+	if known.None {
+		o.Outcome, o.Result = linearizability.Fail, linearizability.Null
+		if op.Return != 0 {
+			o.Return = op.Return
+		}
+	}
+}
+
+// resolve collects what is known of operations of unknown outcome.
+//
+// A world that knows the servers' changes knows what became of a request whose reply was lost. That resolves the
+// outcome of a removal, but only where no recipe could mean anything else by it: the item was in one znode only, from
+// its creation until the operation deleted it. Nothing follows from the absence of a deletion, as a recipe may delete
+// in the background, for no operation. A world that does not know the changes may know the outcomes all the same.
+func (e *queueEpisode) resolve(v *View) map[int64]Resolved {
+	if made, known := v.commits(); known {
+		return made.removals()
+	}
+	return v.Resolved(v.Ops)
+}
+
+// removals resolves the removals whose requests surely removed an item's znode.
+func (c commits) removals() map[int64]Resolved {
+	found, several := map[int64]string{}, map[int64]bool{}
+	for _, op := range c.ops {
+		if op.Name != "offer" || ambiguous(c.ops, op.Arg) {
+			continue
+		}
+		by := soleRemover(c.all, []byte(op.Arg))
+		several[by] = several[by] || found[by] != ""
+		found[by] = op.Arg
+	}
+	s := map[int64]Resolved{}
+	for _, op := range c.ops {
+		value := found[op.Number]
+		if value != "" && !several[op.Number] && removes(op) && undecided(op) && op.Result == "" {
+			s[op.Number] = Resolved{Value: value, Why: "its request removed the item's znode"}
+		}
+	}
+	return s
+}
+
+// undecided reports whether the outcome of an operation that may change something is not known.
+func undecided(op *world.Op) bool { return op.Outcome == world.Unknown || op.Outcome == world.Running }
+
+func removes(op *world.Op) bool {
+	return operations.Of(op.Name).Role == operations.Removal
+}
+
+// ambiguous reports whether the value is also part of another's text.
+func ambiguous(ops []*world.Op, value string) bool {
+	return slices.ContainsFunc(ops, func(op *world.Op) bool {
+		return op.Name == "offer" && op.Arg != value && strings.Contains(op.Arg, value)
+	})
+}
+
+// soleRemover returns the operation that deleted the only znode that ever held the value; 0 if there
+// were several, or it is there still, or no operation deleted it.
+func soleRemover(changes []world.Change, value []byte) (by int64) {
+	var holder string
+	for _, c := range changes {
+		switch {
+		case (c.Op == wire.OpCreate || c.Op == wire.OpSetData) && bytes.Contains(c.Data, value):
+			if holder != "" {
+				return 0
+			}
+			holder = c.Path
+		case c.Path == holder && holder != "":
+			if c.Op != wire.OpDelete {
+				return 0
+			}
+			by = c.By
+			holder = c.Path + "\x00" // whatever is made there later is another znode
+		}
+	}
+	return by
+}
