@@ -105,6 +105,15 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
+// What a worker said before it ended is told, although it has ended when that is looked at.
+func TestNotReadyLate(t *testing.T) {
+	for range 20 {
+		err := worker.StartLate(t.Context(), worker.Config{Kind: "lock", Servers: "h:1",
+			Command: `echo '{"zktorture":1,"error":"there is no lock here"}'`})
+		wantError(t, err, "it says: there is no lock here")
+	}
+}
+
 // A worker that is stopped while it begins, as on a machine that sleeps, has as much time when it goes on.
 func TestReadyLate(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {

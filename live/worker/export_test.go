@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"context"
+
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -17,3 +19,13 @@ func (v *vigil) Over(asleep bool, naps int) bool { return v.over(asleep, naps, 0
 
 // Kinds lists the kinds whose recipes may be in other processes.
 var Kinds = kindNames
+
+// StartLate starts a worker and looks at what it says only when it has ended.
+func StartLate(ctx context.Context, config Config) error {
+	l, err := (&Client{cfg: config.withDefaults()}).spawn(1)
+	if err != nil {
+		return err
+	}
+	<-l.over
+	return l.begin(ctx)
+}

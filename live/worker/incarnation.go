@@ -38,6 +38,20 @@ type question struct {
 
 // live starts a process and waits until it is ready.
 func (c *Client) live(ctx context.Context, number int) (*incarnation, error) {
+	l, err := c.spawn(number)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.begin(ctx); err != nil {
+		l.proc.kill()
+		<-l.over
+		return nil, err
+	}
+	return l, nil
+}
+
+// spawn starts a process.
+func (c *Client) spawn(number int) (*incarnation, error) {
 	proc, err := spawn(c.cfg.Command, c.cfg.Stderr)
 	if err != nil {
 		return nil, err
@@ -47,11 +61,6 @@ func (c *Client) live(ctx context.Context, number int) (*incarnation, error) {
 		waiting: map[int64]question{}, objects: map[int]string{},
 	}
 	go l.read()
-	if err := l.begin(ctx); err != nil {
-		proc.kill()
-		<-l.over
-		return nil, err
-	}
 	return l, nil
 }
 
@@ -63,15 +72,9 @@ func (l *incarnation) begin(ctx context.Context) error {
 	for {
 		select {
 		case r := <-l.ready:
-			if r.Error != "" {
-				return fmt.Errorf("worker: %s: it says: %s", l.client.cfg.Command, r.Error)
-			}
-			return nil
+			return l.begun(r)
 		case <-l.over:
-			if err := l.client.Err(); err != nil {
-				return err
-			}
-			return fmt.Errorf("worker: %s: it died before it was ready: %v", l.client.cfg.Command, l.proc)
+			return l.ended()
 		case <-limit.C:
 			if limit.reached() {
 				return fmt.Errorf("worker: %s: it was not ready after %v: %v",
@@ -81,6 +84,27 @@ func (l *incarnation) begin(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// begun is what the first line of the process comes to.
+func (l *incarnation) begun(r reply) error {
+	if r.Error != "" {
+		return fmt.Errorf("worker: %s: it says: %s", l.client.cfg.Command, r.Error)
+	}
+	return nil
+}
+
+// ended is what a process comes to that has ended meanwhile, by its first line, if it wrote one.
+func (l *incarnation) ended() error {
+	select {
+	case r := <-l.ready:
+		return l.begun(r)
+	default:
+	}
+	if err := l.client.Err(); err != nil {
+		return err
+	}
+	return fmt.Errorf("worker: %s: it died before it was ready: %v", l.client.cfg.Command, l.proc)
 }
 
 // write sends a line. If that fails the process has ended, which read sees.
