@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -96,7 +97,11 @@ func (c *chaos) tasks() jetstream.Consumer {
 	if err != nil {
 		c.Fatal(err)
 	}
-	tasks, err := js.Consumer(c.Context(), "torture-tasks-"+engine.ID(c.status().Digest), "workers")
+	var tasks jetstream.Consumer
+	until(c.T, "there are tasks", func() bool {
+		tasks, err = js.Consumer(c.Context(), "torture-tasks-"+engine.ID(c.status().Digest), "workers")
+		return !errors.Is(err, jetstream.ErrConsumerNotFound) && !errors.Is(err, jetstream.ErrStreamNotFound)
+	})
 	if err != nil {
 		c.Fatal(err)
 	}
