@@ -22,7 +22,7 @@ var mayImport = map[string]string{
 	"recipes/zkclient": "",
 	"linearizability":  "",
 
-	"fakezk/wire":     "",
+	"fakezk/wire":     "internal/faultset",
 	"fakezk":          "fakezk/wire internal/digest",
 	"fakezk/goclient": "fakezk fakezk/wire internal/digest",
 	"fakezk/protocol": "fakezk fakezk/wire",
@@ -44,7 +44,7 @@ var mayImport = map[string]string{
 	"live/ensemble": "fakezk/wire recipes/zkclient",
 	"live/worker":   "fakezk/goclient linearizability live/ensemble recipes recipes/zkclient sim/world workload internal",
 	"live/outcome":  "linearizability recipes sim/world workload",
-	"live":          "fakezk/wire linearizability live/ensemble live/outcome live/worker recipes sim sim/world workload",
+	"live":          "fakezk/wire linearizability live/ensemble live/outcome live/worker recipes sim sim/world workload internal/faultset",
 	"live/confirm":  "fakezk/goclient fakezk/wire live recipes sim sim/world workload",
 
 	"zoo":      "fakezk/goclient linearizability live/confirm recipes sim sim/world workload zoo/listed zoo/published",
@@ -55,6 +55,7 @@ var mayImport = map[string]string{
 	"internal/cycle":        "",
 	"internal/digest":       "",
 	"internal/escape":       "",
+	"internal/faultset":     "",
 	"internal/resource":     "",
 	"internal/webpage":      "",
 	"internal/wholefile":    "",

@@ -71,7 +71,7 @@ type Group struct {
 	// the same kind; it has no job where there are none. A canary is run by strategy random.
 	Strategies []string `json:"strategies,omitempty"`
 	Seeds      []uint64 `json:"seeds,omitempty"`   // default: 1
-	Faults     string   `json:"faults,omitempty"`  // as for --faults; default: all. An animal has its own
+	Faults     string   `json:"faults,omitempty"`  // as for --faults, such as all,-wrap; default: all. An animal has its own
 	Clients    int      `json:"clients,omitempty"` // default: 3; of strategy exhaustive 2. An animal has its own
 	Ops        int      `json:"ops,omitempty"`     // default: 4; of strategy exhaustive 1
 	Exact      bool     `json:"exact,omitempty"`   // see package sim

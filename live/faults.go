@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
+	"github.com/zktorture/zktorture/internal/faultset"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 )
@@ -80,29 +81,27 @@ func asListed(some ...strike.Fault) (set strike.Set) {
 	return set
 }
 
-// ParseFaults reads a list of names of faults on real servers, as --faults takes it: those of clients, those
-// of servers, all and none. A lag is a server's.
-func ParseFaults(list string) (set strike.Set, err error) {
+// ParseFaults reads a set of faults on real servers, as --faults takes it, see [faultset.Parse]: those of clients and of
+// servers. A lag is a server's. Faults that only the simulator has can be left out, and not named.
+func ParseFaults(list string) (strike.Set, error) {
 	all := ClientFaults | ProcessFaults | ServerFaults
 	var simulated world.Faults
 	for name := range strings.SplitSeq(list, ",") {
 		name = strings.TrimSpace(name)
-		switch one, err := world.ParseFaults(name); {
-		case name == "all":
-			set |= all
-		case all.Has(strike.Fault(name)):
-			set |= strike.SetOf(strike.Fault(name))
-		case err != nil:
-			return 0, fmt.Errorf("unknown fault %q on real servers: there are %v, %v, and the sets all and none",
-				name, ClientFaults|ProcessFaults, ServerFaults)
-		default:
-			simulated |= one
+		if f, err := world.ParseFault(name); err == nil && !all.Has(strike.Fault(name)) {
+			simulated |= f
 		}
 	}
 	if simulated != world.NoFaults {
 		return 0, cannotStrike(simulated)
 	}
-	return set, nil
+	return faultset.Parse(list, all, func(name string) (strike.Set, error) {
+		if _, err := world.ParseFault(name); err != nil && !all.Has(strike.Fault(name)) {
+			return 0, fmt.Errorf("unknown fault %q on real servers: there are %v, %v, and the sets all and none",
+				name, ClientFaults|ProcessFaults, ServerFaults)
+		}
+		return all & strike.SetOf(strike.Fault(name)), nil
+	})
 }
 
 // cannotStrike is the error of faults that cannot strike on real servers.

@@ -112,13 +112,14 @@ func TestParseLiveFaults(t *testing.T) {
 	for list, want := range map[string]strike.Set{
 		"none": 0, "all": all, "loss, reap": strike.SetOf(strike.Loss, strike.Reap), "lag": strike.SetOf(strike.Lag),
 		"pause,kill,leader": strike.SetOf(strike.Pause, strike.Kill, strike.Leader), "expiry,all": all,
+		"all,-wrap,-kill": all &^ strike.SetOf(strike.Kill),
 	} {
 		if got, err := ParseFaults(list); err != nil || got != want {
 			t.Errorf("%s: %v %v", list, got, err)
 		}
 	}
 	for list, want := range map[string]string{"loss,time,wrap": "time,wrap cannot strike", "loss,flood": `"flood"`,
-		"": `""`} {
+		"": `""`, "all,wrap": "wrap cannot strike", "all,-flood": `"flood"`, "loss,-kill": "-kill leaves out", "-wrap": "-wrap leaves out"} {
 		if _, err := ParseFaults(list); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", list, err)
 		}

@@ -30,7 +30,7 @@ func optionsOf(list []Option) (o options) {
 	return o
 }
 
-// WithFaults names the faults that may strike, as in "loss,expiry", or "none"; the default is "all".
+// WithFaults names the faults that may strike, as in "loss,expiry", "all,-wrap" or "none"; the default is "all".
 func WithFaults(names string) Option {
 	return func(o *options) {
 		faults, err := world.ParseFaults(names)

@@ -56,7 +56,7 @@ func (f *runFaults) UnmarshalText(text []byte) error {
 	f.text = string(text)
 	set := console.NameSet{What: "fault", Known: append(output.FaultNames(), "all", "none"), List: "list faults"}
 	for name := range strings.SplitSeq(f.text, ",") {
-		if name = strings.TrimSpace(name); !slices.Contains(set.Known, name) {
+		if name = strings.TrimPrefix(strings.TrimSpace(name), "-"); !slices.Contains(set.Known, name) {
 			return &console.UnknownName{NameSet: set, Name: name}
 		}
 	}

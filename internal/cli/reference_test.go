@@ -185,7 +185,8 @@ func kindsPage() string {
 
 func faultsPage() string {
 	var b strings.Builder
-	b.WriteString("# Faults\n\n`--faults` takes names with commas between them, or one of the sets `all` and `none`.\n\n" +
+	b.WriteString("# Faults\n\n`--faults` takes names with commas between them, or one of the sets `all` and `none`. `all,-wrap` leaves a fault\n" +
+		"out of what stands before it.\n\n" +
 		"## In simulation\n\nThe set `all` has those up to `stall`.\n\n| fault | what happens | to clients of real servers |\n|---|---|---|\n")
 	real := live.ClientFaults | live.ProcessFaults
 	for f := range world.EveryFault.Each() {

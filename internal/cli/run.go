@@ -34,7 +34,7 @@ type runCmd struct {
 	Root        string        `help:"With --backend live: the path below which all znodes are made. It must be missing or empty, and is removed at the end. Default: a new one."`
 	Clients     int           `help:"Maximum clients." default:"3" range:"1..16"`
 	Ops         int           `help:"Maximum operations per user." default:"4" range:"1..100"`
-	Faults      runFaults     `default:"all" placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none. Default: every fault of the backend."`
+	Faults      runFaults     `default:"all" placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out. Default: every fault of the backend."`
 	Plan        string        `help:"On real servers: repeat the faults of this file, the DIR/faults.jsonl of an earlier run, perhaps edited. Default: the seed draws them." placeholder:"FILE"`
 	Print       bool          `name:"print-plan" help:"On real servers: run nothing, and print the faults that the seed draws, for --plan: for --episodes rounds (100 by default), and for the servers within --duration."`
 	Strategy    string        `help:"How episodes are drawn: see torture list. Default: mix; on real servers random." default:"" placeholder:"STRATEGY" enum:",${strategies}"`

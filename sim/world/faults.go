@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/zktorture/zktorture/internal/faultset"
 )
 
 // Faults is a set of faults. Its String is a valid value of --faults.
@@ -94,26 +96,11 @@ func (f Faults) String() string {
 	return strings.Join(names, ",")
 }
 
-// ParseFaults reads a comma-separated list of fault names, "all" or "none".
-func ParseFaults(list string) (Faults, error) {
-	var set Faults
-	for name := range strings.SplitSeq(list, ",") {
-		one, err := ParseFault(strings.TrimSpace(name))
-		if err != nil {
-			return 0, err
-		}
-		set |= one
-	}
-	return set, nil
-}
+// ParseFaults reads a set of faults: names with commas between them, "all" or "none"; "all,-wrap" leaves one out.
+func ParseFaults(list string) (Faults, error) { return faultset.Parse(list, AllFaults, ParseFault) }
 
+// ParseFault finds a single fault by its name.
 func ParseFault(name string) (Faults, error) {
-	switch name {
-	case "all":
-		return AllFaults, nil
-	case "none":
-		return NoFaults, nil
-	}
 	var known []string
 	for one := range EveryFault.Each() {
 		if one.String() == name {

@@ -64,6 +64,20 @@ func TestFaultsRoundTrip(t *testing.T) {
 	})
 }
 
+// A minus leaves out what stands before it.
+func TestFaultsLeftOut(t *testing.T) {
+	for list, want := range map[string]Faults{
+		"all,-wrap": AllFaults &^ Wrap, "all, -wrap, -reap": AllFaults &^ (Wrap | Reap), "quorum,all,-quorum": AllFaults, "loss,-loss": NoFaults,
+	} {
+		if set, err := ParseFaults(list); err != nil || set != want {
+			t.Errorf("%q reads as %v, %v; want %v", list, set, err, want)
+		}
+	}
+	if set, err := ParseFaults("all,-quorum"); err == nil || !strings.Contains(err.Error(), "is not there") {
+		t.Errorf("what all has not is left out of it: %v, %v", set, err)
+	}
+}
+
 func TestParseFaultsRefuses(t *testing.T) {
 	for _, list := range []string{"", "los", "loss,", "loss expiry", "LOSS", "loss,,lag"} {
 		if set, err := ParseFaults(list); err == nil || !strings.Contains(err.Error(), "the faults are") {

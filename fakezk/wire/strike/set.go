@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/zktorture/zktorture/internal/faultset"
 )
 
 // Set is a set of faults.
@@ -38,23 +40,16 @@ func (s Set) Each() iter.Seq[Fault] {
 // String lists the names, with commas between them.
 func (s Set) String() string { return strings.Join(names(slices.Collect(s.Each())), ",") }
 
-// Parse reads a list of some of the faults, with commas between them; "all" is all of them and "none" is none.
+// Parse reads a set of some faults, see [faultset.Parse], in which "all" is all of them.
 func Parse(list string, from []Fault) ([]Fault, error) {
-	switch list {
-	case "all":
-		return from, nil
-	case "none":
-		return nil, nil
-	}
-	var read []Fault
-	for name := range strings.SplitSeq(list, ",") {
-		if !slices.Contains(from, Fault(name)) {
-			return nil, fmt.Errorf("unknown fault %q: there are %s, all and none", name,
-				strings.Join(names(from), ", "))
+	all := SetOf(from...)
+	set, err := faultset.Parse(list, all, func(name string) (Set, error) {
+		if !all.Has(Fault(name)) {
+			return 0, fmt.Errorf("unknown fault %q: there are %s, all and none", name, strings.Join(names(from), ", "))
 		}
-		read = append(read, Fault(name))
-	}
-	return read, nil
+		return SetOf(Fault(name)), nil
+	})
+	return slices.Collect(set.Each()), err
 }
 
 func names(faults []Fault) (all []string) {

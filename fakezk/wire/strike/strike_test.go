@@ -78,12 +78,24 @@ func TestDrawAgain(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	for list, want := range map[string][]Fault{"watch,loss": {Watch, Loss}, "all": some, "none": nil} {
+	for list, want := range map[string][]Fault{
+		"watch,loss": {Loss, Watch}, "all": {Loss, Expiry, Watch, Stop, Deposed}, "none": nil, "all,loss, -stop ,-watch": {Loss, Expiry, Deposed},
+		"all,-loss,loss": {Loss, Expiry, Watch, Stop, Deposed}, "loss,-loss": nil,
+	} {
 		if got, err := Parse(list, some); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q is %q, %v", list, got, err)
 		}
 	}
-	for _, list := range []string{"", "loss,", "rain", "all,loss", "lag"} {
+	for list, want := range map[string]string{
+		"-loss": "-loss leaves out what is not there", "-loss,all": "-loss leaves out what is not there",
+		"all,-loss,-loss": "-loss leaves out what is not there", "none,-stop": "-stop leaves out what is not there",
+		"watch,-stop": "-stop leaves out what is not there", "all,-all": "-all leaves out no single fault", "all,-none": "-none leaves out no single fault",
+	} {
+		if _, err := Parse(list, some); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", list, err, want)
+		}
+	}
+	for _, list := range []string{"", "loss,", "rain", "all,-", "all,-rain", "lag"} {
 		_, err := Parse(list, some)
 		if err == nil || !strings.HasSuffix(err.Error(), "there are loss, watch, expiry, stop, deposed, all and none") {
 			t.Errorf("%q: %v", list, err)

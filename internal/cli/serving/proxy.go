@@ -29,7 +29,7 @@ type ProxyCmd struct {
 	Listen       string      `help:"The address that clients connect to, without TLS." default:"127.0.0.1:21810"`
 	Servers      string      `required:"" placeholder:"A:2181,…" help:"Addresses of the servers, without a chroot, which belongs in the clients' connect string."`
 	Expose       bool        `help:"With --tls-cert: allow a --listen address that other machines can reach. Whoever connects to it acts with that certificate."`
-	Faults       proxyFaults `placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none." default:"all"`
+	Faults       proxyFaults `placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out." default:"all"`
 	Log          string      `placeholder:"FILE" help:"Append a line of JSON to this file for each fault that struck. Default: standard output."`
 	oddsFlags    `embed:""`
 	tlsFlags     `embed:""`

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,7 +28,7 @@ type ServeCmd struct {
 	Port      int         `default:"0" help:"The port of the first server; the others get the ports after it. 0: any free ports." range:"0..65535"`
 	Control   string      `placeholder:"ADDR" help:"Serve an HTTP API at http://ADDR with which tests inject faults: see docs/serve.md."`
 	Data      string      `placeholder:"DIR" help:"Keep znodes and sessions in this folder. Default: only in memory."`
-	Faults    serveFaults `default:"none" placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none."`
+	Faults    serveFaults `default:"none" placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out."`
 	Plan      string      `placeholder:"FILE" help:"Instead of --faults: repeat the faults of this file, the faults.jsonl of an earlier run, perhaps edited."`
 	Log       string      `default:"faults.jsonl" placeholder:"FILE" help:"With --faults or --plan: append a line of JSON to this file for each fault that struck (${default})."`
 	zooFlags  `embed:""`
@@ -171,8 +172,8 @@ func (s *ServeCmd) faults() (*server.Faults, error) {
 		return s.plan()
 	}
 	faults := s.Faults.faults
-	if s.Faults.text == "all" {
-		faults = strike.FaultsOf(s.Servers) // without those that cannot strike; to name one is an error
+	if strings.Contains(s.Faults.text, "all") { // without those that cannot strike; to name one is an error
+		faults = slices.DeleteFunc(faults, func(f strike.Fault) bool { return !f.Strikes(s.Servers) })
 	}
 	if len(faults) == 0 {
 		return nil, nil

@@ -21,7 +21,7 @@ func (s *strikes) parse(text string, from []strike.Fault) (err error) {
 	}
 	set.Known = append(set.Known, "all", "none")
 	for name := range strings.SplitSeq(text, ",") {
-		if !slices.Contains(set.Known, name) {
+		if name = strings.TrimPrefix(strings.TrimSpace(name), "-"); !slices.Contains(set.Known, name) {
 			return &console.UnknownName{NameSet: set, Name: name}
 		}
 	}
