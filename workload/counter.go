@@ -23,8 +23,9 @@ import (
 
 // counterKind is the table's line for this kind, see [Kind].
 var counterKind = Kind{
-	Name:  "counter",
-	Model: linearizability.Counter(),
+	Name:     "counter",
+	Model:    linearizability.Counter(),
+	optional: optionally[counterRecipe](),
 	Promises: []Promise{
 		{
 			Text: "the counter is linearizable; additions of unknown outcome may have taken effect or not",
@@ -43,10 +44,29 @@ var counterKind = Kind{
 
 var counterEntry = entries("counter", Counter)
 
-// Adder is a counter as the workload uses it: Add returns the sum.
+// Adder is a counter as the workload uses it: Add returns the sum. A recipe may also have
+//
+//	Adds() (negative, sum bool) // whether Add can add what is negative, and whether the last Add told the sum
+//
+// and is then judged by what it has: nothing negative is added, and a sum that was not told is not held against it.
 type Adder interface {
 	Add(ctx context.Context, delta int64) (int64, error)
 	Get(ctx context.Context) (int64, error)
+}
+
+// counterRecipe is a counter with what it says of itself, see [able].
+type counterRecipe struct {
+	Adder
+	Says interface {
+		Adds() (negative, sum bool)
+	}
+}
+
+func (c counterRecipe) adds() (negative, sum bool) {
+	if c.Says == nil {
+		return true, true
+	}
+	return c.Says.Adds()
 }
 
 // Counter is the counter workload for a recipe. new is called once for each user of a session; all
@@ -68,8 +88,9 @@ func planCounter(p *world.Plan, path string, new maker[Adder]) *counterEpisode {
 }
 
 func (e *counterEpisode) Run(u User) {
-	counter := e.new(u.Conn(), e.Path)
-	e.AtDeath(u, func() { e.Over(counter) })
+	made := func() counterRecipe { return able[counterRecipe](&e.terms, e.new(u.Conn(), e.Path)) }
+	counter := made()
+	e.AtDeath(u, func() { e.Over(counter.Adder) })
 	for delta := range e.Turns(u) {
 		if delta == 0 {
 			readNumber(u, counter)
@@ -78,16 +99,16 @@ func (e *counterEpisode) Run(u User) {
 		}
 	}
 	e.finalOp(u, func() *world.Op { return addNumber(u, counter, 1) }, func() {
-		e.Over(counter)
-		counter = e.new(u.Conn(), e.Path)
+		e.Over(counter.Adder)
+		counter = made()
 	})
 	if e.Last(u) {
 		readNumber(u, counter)
 	}
-	e.Over(counter)
+	e.Over(counter.Adder)
 }
 
-func readNumber(u User, counter Adder) {
+func readNumber(u User, counter counterRecipe) {
 	ctx, op := u.Begin("get", "", true)
 	number, err := counter.Get(ctx)
 	if err != nil {
@@ -97,14 +118,21 @@ func readNumber(u User, counter Adder) {
 	u.End(op, world.OK, strconv.FormatInt(number, 10), nil)
 }
 
-func addNumber(u User, counter Adder, delta int64) *world.Op {
+func addNumber(u User, counter counterRecipe, delta int64) *world.Op {
+	if negative, _ := counter.adds(); !negative {
+		delta = max(delta, -delta)
+	}
 	ctx, op := u.Begin("add", strconv.FormatInt(delta, 10), true)
 	sum, err := counter.Add(ctx, delta)
 	if err != nil {
 		u.End(op, world.Unknown, suspect(err), err)
 		return op
 	}
-	u.End(op, world.OK, strconv.FormatInt(sum, 10), nil)
+	told := strconv.FormatInt(sum, 10)
+	if _, summed := counter.adds(); !summed {
+		told = ""
+	}
+	u.End(op, world.OK, told, nil)
 	return op
 }
 

@@ -113,6 +113,9 @@ func (q ourLockingQueue) TryClaim(ctx context.Context) (Claimed, error) {
 	return claimed(q.LockingQueue.TryClaim(ctx))
 }
 
+// ExampleClaim is for who asks what claims can do before there are any.
+func (ourLockingQueue) ExampleClaim() Claimed { return (*recipes.Claim)(nil) }
+
 func claimed(c *recipes.Claim, err error) (Claimed, error) {
 	if err != nil {
 		return nil, err

@@ -63,7 +63,7 @@ func (cfg Config) assignment() Assignment {
 		Version: Version, Kind: cfg.Kind, Servers: cfg.Servers, TimeoutMS: cfg.SessionTimeout.Milliseconds(),
 	}
 	if k, err := workload.KindNamed(cfg.Kind); err == nil {
-		a.Permits = k.Model.Parameters.Permits
+		a.Permits, a.Parties = k.Model.Parameters.Permits, k.Model.Parameters.Parties
 	}
 	return a
 }
@@ -125,7 +125,7 @@ func (c *Client) Do(ctx context.Context, call Call) (Answer, error) {
 	}
 	r, err := l.ask(ctx, call.User, call.Op, call.Arg)
 	if err != nil {
-		return Answer{}, callError(call, err.Error(), true, r.result())
+		return Answer{Incarnation: l.number}, callError(call, err.Error(), true, r.result())
 	}
 	c.answered()
 	session, _ := r.session() // was checked when it came

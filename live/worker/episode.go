@@ -19,6 +19,7 @@ type episode struct {
 
 	mu        sync.Mutex
 	sessions  map[int64]int64  // by number of an operation: the session in which it took place
+	processes map[int64]int    // likewise, if they die with their users: the process that was asked for it; 0: none
 	began     map[int]standing // by client, when the episode began
 	unjudged  map[int64]string // by call: the grants that are not judged, and why
 	simulated bool             // there was a client that is in no process
@@ -43,9 +44,14 @@ func standingOf(r Remote) standing {
 // steady reports whether the client has had the same session and connection all the time since.
 func (s standing) steady() bool { return s.connected && standingOf(s.Remote) == s }
 
-func remoteEpisode(e workload.Episode, path string) workload.Episode {
-	return &episode{Episode: e, path: path, sessions: map[int64]int64{}, began: map[int]standing{},
+// episode is an episode of the kind for clients in other processes.
+func (k kind) episode(planned workload.Episode, path string) workload.Episode {
+	e := &episode{Episode: planned, path: path, sessions: map[int64]int64{}, began: map[int]standing{},
 		unjudged: map[int64]string{}}
+	if k.mortal {
+		e.processes = map[int64]int{}
+	}
+	return e
 }
 
 // Parents are the episode's without the object, which the recipe makes as its library does. Made by go-zookeeper it
@@ -111,6 +117,7 @@ func (e *episode) Judge(v *workload.View) workload.Judgement {
 func (e *episode) attribute(v *workload.View) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.live(v)
 	for _, op := range v.Ops {
 		session, over := e.sessions[op.Number]
 		if !over {
@@ -118,20 +125,41 @@ func (e *episode) attribute(v *workload.View) {
 		}
 		op.SessionAt = session
 		end, ended := v.SessionEnd(session)
-		if op.Data != nil && (session == 0 || ended && end < op.Call) {
+		if session != 0 && (!ended || end >= op.Call) {
+			continue
+		}
+		if _, holds := op.Data.(*workload.Held); holds {
 			op.Data, op.Outcome = nil, world.Fail
 			e.unjudged[op.Call] = vagueGrant
 			if session == 0 && e.began[op.Client].steady() {
 				e.unjudged[op.Call] = blindGrant
 			}
+		} else if op.Name == "enter" && op.Outcome == world.OK {
+			op.Outcome = world.Unknown // it was inside, nobody knows for how long
 		}
 	}
 }
 
-func (e *episode) note(op *world.Op, session int64) {
+// live gives operations to the lives of their users, if these end with their processes: a member of a double barrier
+// whose process has died has not left. What no process was asked for was not done.
+func (e *episode) live(v *workload.View) {
+	v.Ops = slices.DeleteFunc(slices.Clone(v.Ops), func(op *world.Op) bool {
+		process, over := e.processes[op.Number]
+		if process > 1 {
+			op.Incarnation = process - 1
+		}
+		return over && process == 0
+	})
+}
+
+// note notes where an operation took place, which its user has asked for last.
+func (e *episode) note(op *world.Op, asked *remoteConn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.sessions[op.Number] = session
+	e.sessions[op.Number] = asked.session
+	if e.processes != nil {
+		e.processes[op.Number] = asked.incarnation
+	}
 }
 
 // remoteUser is a user of a client in another process.
@@ -144,6 +172,6 @@ type remoteUser struct {
 func (u *remoteUser) Conn() recipes.Conn { return u.conn }
 
 func (u *remoteUser) End(op *world.Op, outcome world.Outcome, result string, err error) {
-	u.episode.note(op, u.conn.session)
+	u.episode.note(op, u.conn)
 	u.User.End(op, outcome, result, err)
 }

@@ -59,13 +59,17 @@ func InProcesses(w *workload.Workload) (*workload.Workload, error) {
 
 // reached is the same workload for remote clients.
 func (k kind) reached(w *workload.Workload, recipe string) (*workload.Workload, bool) {
-	reached, can := w.With(recipe, k.recipe, remoteEpisode)
+	reached, can := w.With(recipe, k.recipe, k.episode)
 	return reached, can && k.name != ""
 }
 
 // recipe stands for a user's recipe; the connection is that of a [remoteUser].
 func (k kind) recipe(c recipes.Conn, path string) any {
-	return &handle{conn: c.(*remoteConn), path: path}
+	h := &handle{kind: k, conn: c.(*remoteConn), path: path}
+	if k.stand != nil {
+		return k.stand(h)
+	}
+	return h
 }
 
 // serve returns what a user can do by a recipe of a kind.

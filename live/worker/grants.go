@@ -31,12 +31,19 @@ func (g *Grants) Add(o linearizability.Operation) {
 		g.Blind++
 	case o.Note == vagueGrant:
 		g.All++
-	case role == operations.Grant && o.Outcome == linearizability.OK:
+	case grants(o) && o.Outcome == linearizability.OK:
 		g.All++
 		g.Judged++
 	case role == operations.Release && o.Note == workload.VagueEnd:
 		g.Judged--
 	}
+}
+
+// grants reports whether an operation that is carried out grants something. Those of kinds without a model are in no
+// table.
+func grants(o linearizability.Operation) bool {
+	k := operations.Of(o.Op)
+	return k.Role == operations.Grant && !(k.Tries && o.Result.IsNull()) || o.Op == "claim" || o.Op == "join"
 }
 
 // Unknown says why a history with these is no pass; "" if it may be one. A worker that is told of no loss knows its

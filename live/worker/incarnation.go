@@ -172,7 +172,7 @@ func (l *incarnation) deliver(r reply) error {
 	switch {
 	case !asked:
 		return fmt.Errorf("nothing with the id %d is under way", r.ID)
-	case r.Outcome == outcomeOK && !fits(q.op, r.result()):
+	case r.Outcome == outcomeOK && !fits(l.client.cfg.Kind, q.op, r.result()):
 		return fmt.Errorf("%v cannot be the result of %s", r.result(), q.op)
 	}
 	q.answer <- r

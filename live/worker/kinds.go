@@ -4,67 +4,83 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/linearizability/operations"
+	"github.com/zktorture/zktorture/workload"
 )
 
-// kinds are those whose recipes may be in other processes, with the methods of recipes by the names
-// of operations in histories. A kind is registered by a line here, and by its methods below. A
-// double barrier is none of them: it is not known of a process that died whether, and for how long,
-// it was inside.
+// kinds are those whose recipes may be in other processes, with the methods of recipes by the names of the protocol's
+// operations. A kind is registered by a line here, and by its methods below.
 var kinds = []kind{
-	{"lock", methods{"acquire": "Lock", "release": "Unlock", "try": "TryLock"}, true},
-	{"rwlock", methods{
+	{name: "lock", methods: methods{"acquire": "Lock", "release": "Unlock", "try": "TryLock"}, all: true},
+	{name: "rwlock", methods: methods{
 		"acquire": "Lock", "release": "Unlock", "try": "TryLock",
 		"racquire": "RLock", "rrelease": "RUnlock", "rtry": "TryRLock",
-	}, false},
-	{"semaphore", methods{"acquire": "Acquire", "release": "Release", "try": "TryAcquire"}, false},
-	{"queue", methods{"offer": "Offer", "poll": "Poll", "take": "Take", "peek": "Peek"}, false},
-	{"election", methods{"elected": "Campaign", "resigned": "Resign"}, false},
-	{"counter", methods{"add": "Add", "get": "Get"}, false},
-	{"barrier", methods{"shut": "Shut", "open": "Open", "wait": "Wait"}, false},
+	}},
+	{name: "semaphore", methods: methods{"acquire": "Acquire", "release": "Release", "try": "TryAcquire"}},
+	{name: "queue", methods: methods{"offer": "Offer", "poll": "Poll", "take": "Take", "peek": "Peek"}},
+	{name: "lockingqueue", methods: methods{
+		"offer": "Offer", "claim": "Claim", "try": "TryClaim", "done": "Done", "giveback": "Release", "token": "Token",
+	}, served: servedClaims},
+	{name: "election", methods: methods{"elected": "Campaign", "resigned": "Resign"}},
+	{
+		name: "membership", methods: methods{"join": "Join", "leave": "Leave", "members": "Members", "changed": "Changed"},
+		served: servedMember, stand: func(h *handle) any { return h.named },
+	},
+	{
+		name: "counter", methods: methods{"add": "Add", "subtract": "Subtract", "get": "Get"}, served: servedCounter,
+	},
+	{name: "barrier", methods: methods{"shut": "Shut", "open": "Open", "wait": "Wait"}},
+	{name: "doublebarrier", methods: methods{"enter": "Enter", "leave": "Leave"}, mortal: true},
 }
 
 type kind struct {
 	name string
 	methods
-	all bool // every recipe of the project's may be in other processes, not only the default
+	mortal bool                 // a user who does not come back is missed: its life ends with its process
+	all    bool                 // every recipe of the project's may be in other processes, not only the default
+	served func(recipe any) any // what has the methods; nil: the recipe itself
+	stand  func(h *handle) any  // what stands for a recipe; nil: the handle itself
 }
 
 type methods map[string]string
 
 // optionals are the operations that not every recipe has.
-var optionals = []string{"try", "rtry", "take", "peek", "owner"}
+var optionals = []string{"try", "rtry", "take", "peek", "giveback", "token", "changed", "subtract", "owner"}
 
 // serve returns what a user can do by a recipe, which is false of what is no recipe of the kind.
 func (k kind) serve(recipe any) (Served, bool) {
+	if k.served != nil {
+		recipe = k.served(recipe)
+	}
 	if recipe == nil {
 		return nil, false
 	}
-	served, held := Served{}, false
+	served := Served{}
 	for op, method := range k.methods {
-		if f := reflect.ValueOf(recipe).MethodByName(method); f.IsValid() {
+		if f := reflect.ValueOf(recipe).MethodByName(method); f.IsValid() && has(recipe, method) {
 			served[op] = operationOf(op, recipe, f.Interface())
 		}
 		if served[op] == nil && !slices.Contains(optionals, op) {
 			return nil, false
 		}
-		held = held || operations.Of(op).Role == operations.Grant
 	}
-	if held {
-		served.addOwner(recipe)
-	}
+	served.addOwner(recipe)
 	return served, true
+}
+
+// has reports whether a recipe that says which of its methods count has one.
+func has(recipe any, method string) bool {
+	says, can := recipe.(interface{ HasMethod(method string) bool })
+	return !can || says.HasMethod(method)
 }
 
 // HasMethod tells the workload which of the methods below the recipe in the other process has.
 func (h *handle) HasMethod(method string) bool {
-	for _, k := range kinds {
-		for op, name := range k.methods {
-			if name == method && slices.Contains(optionals, op) {
-				return h.conn.remote.Can(op)
-			}
+	for op, name := range h.kind.methods {
+		if name == method && slices.Contains(optionals, op) {
+			return h.conn.remote.Can(op)
 		}
 	}
 	return true
@@ -94,9 +110,39 @@ func (h *handle) Poll(ctx context.Context) ([]byte, error) { return h.remove(ctx
 func (h *handle) Take(ctx context.Context) ([]byte, error) { return h.remove(ctx, "take") }
 func (h *handle) Peek(ctx context.Context) ([]byte, error) { return h.remove(ctx, "peek") }
 
+func (h *handle) Claim(ctx context.Context) (workload.Claimed, error)    { return h.claim(ctx, "claim") }
+func (h *handle) TryClaim(ctx context.Context) (workload.Claimed, error) { return h.claim(ctx, "try") }
+
+func (c *claim) Data() []byte                      { return c.data }
+func (c *claim) Token() string                     { return c.token }
+func (c *claim) Done(ctx context.Context) error    { return c.giveBack(ctx, "done") }
+func (c *claim) Release(ctx context.Context) error { return c.giveBack(ctx, "giveback") }
+
+func (h *handle) Join(ctx context.Context) error {
+	_, err := h.hold(ctx, "join", linearizability.Str(h.name))
+	return err
+}
+
+func (h *handle) Leave(ctx context.Context) error { return h.giveBack(ctx, "leave") }
+func (h *handle) Enter(ctx context.Context) error { return h.take(ctx, "enter") }
+
+func (h *handle) Members(ctx context.Context) ([]string, error) {
+	return h.list(ctx, "members", linearizability.Null)
+}
+
+func (h *handle) Changed(ctx context.Context, known []string) ([]string, error) {
+	return h.list(ctx, "changed", linearizability.Str(strings.Join(known, " ")))
+}
+
 func (h *handle) Add(ctx context.Context, delta int64) (int64, error) {
+	if delta < 0 {
+		return h.count(ctx, "subtract", linearizability.Int(-delta))
+	}
 	return h.count(ctx, "add", linearizability.Int(delta))
 }
+
+// Adds reports whether the counter can subtract, and whether the last addition told its sum.
+func (h *handle) Adds() (negative, sum bool) { return h.conn.remote.Can("subtract"), h.summed }
 
 func (h *handle) Get(ctx context.Context) (int64, error) {
 	return h.count(ctx, "get", linearizability.Null)

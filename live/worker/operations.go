@@ -37,20 +37,31 @@ func operationOf(name string, recipe, method any) operation {
 			n, err := do(ctx)
 			return linearizability.Int(n), err
 		}
-	case func(context.Context, int64) (int64, error):
+	case func(context.Context, []byte) ([]byte, error):
+		return func(ctx context.Context, arg linearizability.Value) (linearizability.Value, error) {
+			return removing(func(ctx context.Context) ([]byte, error) { return do(ctx, []byte(arg.String())) })(ctx, arg)
+		}
+	case func(context.Context, int64) (*int64, error):
 		return adding(do)
+	case func() string:
+		return func(context.Context, linearizability.Value) (linearizability.Value, error) {
+			return linearizability.Str(do()), nil
+		}
 	}
 	return nil
 }
 
-// adding is an operation that returns a sum.
-func adding(add func(context.Context, int64) (int64, error)) operation {
+// adding is an operation that returns a sum; nil if the recipe does not tell it.
+func adding(add func(context.Context, int64) (*int64, error)) operation {
 	return func(ctx context.Context, delta linearizability.Value) (linearizability.Value, error) {
 		sum, err := add(ctx, delta.Int())
-		if err != nil {
+		switch {
+		case err != nil:
 			return number(suspect(err)), err
+		case sum == nil:
+			return linearizability.Null, nil
 		}
-		return linearizability.Int(sum), nil
+		return linearizability.Int(*sum), nil
 	}
 }
 
@@ -94,25 +105,28 @@ func tokenOf(recipe any) linearizability.Value {
 
 // addOwner adds the question whether the user still holds what it got, if the recipe can tell.
 func (o Served) addOwner(recipe any) {
-	var still func() bool
-	switch r := recipe.(type) {
-	case interface{ Lost() <-chan struct{} }:
-		still = func() bool {
-			select {
-			case <-r.Lost():
-				return false
-			default:
-				return true
-			}
-		}
-	case interface{ IsOwner() bool }:
-		still = r.IsOwner
-	default:
+	of := func() any { return recipe }
+	if u, is := recipe.(interface{ held() any }); is {
+		of = u.held
+	}
+	if _, tells := stillHolds(of()); !tells {
 		return
 	}
 	o["owner"] = func(context.Context, linearizability.Value) (linearizability.Value, error) {
+		still, _ := stillHolds(of())
 		return linearizability.Bool(still()), nil
 	}
+}
+
+// stillHolds asks whether what a recipe has got lasts, if it can tell.
+func stillHolds(recipe any) (still func() bool, tells bool) {
+	switch r := recipe.(type) {
+	case interface{ Lost() <-chan struct{} }:
+		return func() bool { return !isClosed(r.Lost()) }, true
+	case interface{ IsOwner() bool }:
+		return r.IsOwner, true
+	}
+	return nil, false
 }
 
 // number reads a decimal number; null if it is none.

@@ -25,6 +25,7 @@ type Assignment struct {
 	Servers   string `json:"servers"`            // host:port,host:port
 	TimeoutMS int64  `json:"session_timeout_ms"` // to be asked for
 	Permits   int    `json:"permits,omitempty"`  // of a semaphore
+	Parties   int    `json:"parties,omitempty"`  // of a double barrier
 }
 
 // command asks for an operation, or, with Cancel alone, to give one up.
@@ -154,12 +155,21 @@ func (r reply) result() linearizability.Value {
 }
 
 // fits reports whether a value can be the result of a successful operation.
-func fits(op string, v linearizability.Value) bool {
+func fits(kind, op string, v linearizability.Value) bool {
 	isText := !v.IsNull() && !v.IsInt() && !v.IsBool()
-	if op == "owner" { // of no model
+	switch op { // those of no model, and those that differ
+	case "owner":
 		return v.IsBool()
+	case "claim", "token", "members", "changed":
+		return isText
+	case "add", "subtract":
+		return v.IsInt() || v.IsNull()
 	}
-	switch operations.Of(op).Result {
+	result := operations.Of(op).Result
+	if kind == "lockingqueue" && op == "try" {
+		result = operations.ItemOrNil
+	}
+	switch result {
 	case operations.Token:
 		return v.IsNull() || v.IsInt()
 	case operations.Granted:

@@ -107,6 +107,7 @@ func TestOursOnRealServers(t *testing.T) {
 	for kind, op := range map[string]string{
 		"lock": "acquire", "queue": "offer", "counter": "add", "election": "elected",
 		"rwlock": "acquire", "semaphore": "acquire", "barrier": "wait",
+		"lockingqueue": "claim", "membership": "join", "doublebarrier": "enter",
 	} {
 		r, h := run(t, e, observer, kind, inRole("recipe", "ours"), 15, testkit.Hang)
 		times, failed := done(h, op)

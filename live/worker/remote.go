@@ -68,6 +68,7 @@ type remoteConn struct {
 	remote       Remote
 	user         int
 	session      int64 // that of the user's last answer
+	incarnation  int   // of the process that the user's last call reached; 0: none
 }
 
 // OneObject says that each user has one object at a time, and nothing else goes over its session.

@@ -472,6 +472,7 @@ var meanings = map[string]string{
 	"status.Worker.units":     "the units that it has done",
 
 	"worker.Assignment.kind":               "the kind of the recipe, as lock or queue",
+	"worker.Assignment.parties":            "how many parties a double barrier has",
 	"worker.Assignment.permits":            "how many permits a semaphore has",
 	"worker.Assignment.servers":            "the servers, as host:port,host:port",
 	"worker.Assignment.session_timeout_ms": "the session timeout to ask for, in milliseconds",

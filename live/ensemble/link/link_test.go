@@ -172,6 +172,18 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
+// A process that takes the place of one that was killed asks for another session, and the old one lives on.
+func TestAnotherProcess(t *testing.T) {
+	f := newFixture(t, ensembletest.Share(t, 3))
+	next := ensembletest.Connect(t, zkclient.Config{Servers: f.link.Addr(), SessionTimeout: ensembletest.Lasting})
+	if _, over := f.link.SessionEnd(f.client.SessionID()); !over || next.SessionID() == f.client.SessionID() {
+		t.Error("there is no other session")
+	}
+	if since, known := f.link.SessionGone(f.client.SessionID()); known {
+		t.Errorf("the session lives, and is said to be gone since %v", since)
+	}
+}
+
 // sessions are those that the servers have.
 func (f *fixture) sessions() (ids []string) {
 	f.Helper()

@@ -18,10 +18,11 @@ type record struct {
 	present  int64 // the session that the client was given last
 	sessions map[int64]*session
 	sent     map[request][]time.Time // requests without an answer, the oldest first
+	resumes  map[int]int64           // by connection: the session with which the client wants to go on; 0: with none
 }
 
 func newRecord(alone time.Duration) record {
-	return record{alone: alone, sessions: map[int64]*session{}, sent: map[request][]time.Time{}}
+	return record{alone: alone, sessions: map[int64]*session{}, sent: map[request][]time.Time{}, resumes: map[int]int64{}}
 }
 
 // request is a number on a connection.
@@ -109,6 +110,9 @@ func (r *record) Decided(f *proxy.Frame, what proxy.Action) {
 	case passes && f.Direction == proxy.ToServer:
 		at := requestOf(f)
 		r.sent[at] = append(r.sent[at], time.Now())
+		if f.Kind == wire.Connect {
+			r.resumes[f.Connection] = f.Resumes
+		}
 	case f.Kind != wire.Connected || f.Session == 0 || f.Session == r.present:
 	case passes:
 		r.present = f.Session
@@ -141,6 +145,8 @@ func (r *record) Arrived(f *proxy.Frame) {
 	}
 	if f.Session != 0 {
 		r.heard(f, sent[0])
+	} else if s := r.sessions[r.resumes[f.Connection]]; s != nil && s.gone.IsZero() {
+		s.gone = time.Now() // its client is told so
 	}
 }
 
@@ -148,6 +154,7 @@ func (r *record) Arrived(f *proxy.Frame) {
 func (r *record) Ended(connection int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	delete(r.resumes, connection)
 	maps.DeleteFunc(r.sent, func(at request, _ []time.Time) bool { return at.connection == connection })
 }
 
@@ -160,7 +167,6 @@ func (r *record) heard(f *proxy.Frame, at time.Time) {
 	}
 	if f.Kind == wire.Connected {
 		s.timeout = f.Timeout
-		r.othersGone(f.Session)
 	}
 	s.heard = later(s.heard, at)
 	switch {
@@ -168,16 +174,6 @@ func (r *record) heard(f *proxy.Frame, at time.Time) {
 		s.joined = later(s.joined, at)
 	case f.Op.Writes() && f.Err != wire.CodeSessionExpired:
 		s.led = later(s.led, at)
-	}
-}
-
-// othersGone notes that all sessions but the present one are gone: a client asks for another only when it has been
-// told that its own is.
-func (r *record) othersGone(present int64) {
-	for id, s := range r.sessions {
-		if id != present && s.gone.IsZero() {
-			s.gone = time.Now()
-		}
 	}
 }
 
