@@ -442,9 +442,18 @@ func (c *Client) Finish() {
 		close(c.buried)
 		c.settle()
 	}
-	c.fail(zk.ErrConnectionClosed, &c.waiting, &c.sent, &c.unsent)
+	c.fail(c.over(), &c.waiting, &c.sent, &c.unsent)
 	c.invalidate(zk.ErrClosing)
 	c.events.silence(c.killed.Load())
+}
+
+// over is the error of calls after the end: go-zookeeper's after Close. To those of a process that has died it is said
+// that nothing will be answered any more, as then fewer of them are tried again.
+func (c *Client) over() error {
+	if c.dead.Load() {
+		return zk.ErrClosing
+	}
+	return zk.ErrConnectionClosed
 }
 
 // complete tells the goroutine of a call what came of it, unless it is stalled.

@@ -104,7 +104,7 @@ func (c *Conn) submit(r *fakezk.Request) *Call {
 	case c.killed.Load(), c.dead.Load() && c.refused.Add(1) > refusedMax:
 		call.done <- errKilled
 	case c.closed.Load():
-		call.done <- zk.ErrConnectionClosed
+		call.done <- c.over()
 	default:
 		c.network.Submit(call)
 	}

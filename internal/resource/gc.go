@@ -8,7 +8,7 @@ import (
 )
 
 // percent is GOGC. A campaign has a small heap and makes much garbage, so collecting less often costs little memory.
-const percent = 400
+const percent = 800
 
 // RelaxGC lets the collector run less often, unless GOGC is set.
 func RelaxGC() {
