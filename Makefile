@@ -188,7 +188,7 @@ clients: ## make sure that the client programs of fakezk/conformance/suites can 
 	apt-get update -q && apt-get install -y -q --no-install-recommends $(CLIENTS) || echo "clients: $(CLIENTS) could not all be installed; tests of what is missing are skipped"; \
 	else echo "clients: $(CLIENTS) are not all here, and only root on Debian can install them; tests of what is missing are skipped"; fi
 
-FOREIGN := python3-kazoo libcurator-recipes-java libjackson2-databind-java default-jdk-headless
+FOREIGN := python3-kazoo libcurator-recipes-java default-jdk-headless
 
 foreign: ## make sure that kazoo's and Curator's recipes can be run: install them if root on Debian
 	@if dpkg -s $(FOREIGN) >/dev/null 2>&1; then echo "foreign: kazoo and Curator are here"; \

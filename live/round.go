@@ -410,14 +410,14 @@ type liveNode struct {
 	owner, czxid int64
 }
 
-// leftovers reports the znodes that a finished round has left, as the simulated world does. Cancelled operations may
-// tidy up in the background for a moment. The second result says why leftovers are unknown, if they are.
+// leftovers reports the znodes that a finished round has left, as the simulated world does. Recipes may tidy up in the
+// background for a moment. The second result says why leftovers are unknown, if they are.
 func (l *Round) leftovers(v *workload.View) (found []sim.Violation, unknown string) {
 	found = l.leftover(v)
 	w := l.run.newWait(l.living(), max(tidyMax, l.run.cfg.Patience/2))
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	for len(found) > 0 && slices.ContainsFunc(l.ops, func(op *world.Op) bool { return op.Cancelled }) {
+	for len(found) > 0 {
 		switch w.look() {
 		case forever:
 			return found, ""

@@ -1,214 +1,241 @@
 #!/usr/bin/python3
-"""Kazoo's Lock, Semaphore, Queue and Counter as a worker of zktorture (docs/workers.md has the protocol).
+"""Kazoo's recipes as a worker of zktorture, by workers/python/zktorture.py.
 
     torture run lock --backend ensemble --recipe 'exec:/usr/bin/python3 examples/kazoo/worker.py'
 
-Standard input has a command a line, standard output gets an answer a line. Each operation runs on a thread
-of its own, because those of several users may be under way together. Debian's package is python3-kazoo.
+Debian's package is python3-kazoo.
 """
 
-import json
 import os
 import sys
 import threading
+from concurrent.futures import Future
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss, OperationTimeoutError, SessionExpiredError
-from kazoo.protocol.states import KazooState
 from kazoo.retry import RetryFailedError
-from kazoo.version import __version__
 
-VERSION = 1  # of the protocol
-CONNECT_MAX = 20  # seconds
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "workers", "python"))
+import zktorture  # noqa: E402
 
 # Who retries waits twice as long each time, at most so many seconds. (By default that is an hour, so that a client
 # does not come back for a long time after its servers have.)
 RETRY = {"max_tries": -1, "max_delay": 1}
 
-# After these nobody knows whether what was asked for has happened. (To give up retrying is one, as a try may have.)
-UNKNOWN = (ConnectionLoss, OperationTimeoutError, RetryFailedError, SessionExpiredError)
 
+class Session(zktorture.Session):
+    # To give up retrying is unknown, too, as a try may have happened.
+    unknown = (ConnectionLoss, OperationTimeoutError, RetryFailedError, SessionExpiredError)
 
-class LockUser:
-    """kazoo.recipe.lock.Lock for one user. Its own session is what a user of kazoo has to watch."""
-
-    can = ["try"]
-
-    def __init__(self, client, path, assignment):
-        self.lock = self.of(client, path, assignment)
-        self.operations = {"acquire": self.acquire, "try": self.try_lock, "release": self.release}
-
-    @staticmethod
-    def of(client, path, _):
-        return client.Lock(path)
-
-    def acquire(self, _):
-        if not self.lock.acquire():
-            raise RuntimeError("acquire returned False")
-
-    def try_lock(self, _):
-        return bool(self.lock.acquire(blocking=False))
-
-    def release(self, _):
-        if not self.lock.release():
-            raise RuntimeError("release returned False: it was not acquired")
-
-    def cancel(self):
-        self.lock.cancel()
-
-
-class SemaphoreUser(LockUser):
-    """kazoo.recipe.lock.Semaphore for one user, which is used like the Lock."""
-
-    @staticmethod
-    def of(client, path, assignment):
-        return client.Semaphore(path, max_leases=assignment["permits"])
-
-
-class QueueUser:
-    """kazoo.recipe.queue.Queue for one user. Items are bytes there and texts in the protocol."""
-
-    can = []
-
-    def __init__(self, client, path, _):
-        self.queue = client.Queue(path)
-        self.operations = {"offer": self.offer, "poll": self.poll}
-
-    def offer(self, item):
-        self.queue.put(item.encode())
-
-    def poll(self, _):
-        item = self.queue.get()
-        return None if item is None else item.decode()
-
-    def cancel(self):
-        pass  # nothing waits
-
-
-class CounterUser:
-    """kazoo.recipe.counter.Counter for one user."""
-
-    can = []
-
-    def __init__(self, client, path, _):
-        self.counter = client.Counter(path, default=0)
-        self.operations = {"add": self.add, "get": self.get}
-
-    def add(self, delta):
-        self.counter += delta
-        return self.counter.post_value
-
-    def get(self, _):
-        return self.counter.value
-
-    def cancel(self):
-        pass  # nothing waits
-
-
-KINDS = {"lock": LockUser, "semaphore": SemaphoreUser, "queue": QueueUser, "counter": CounterUser}
-
-
-class Worker:
-    """One process: one session, and an object for each user."""
-
-    def __init__(self):
-        self.writing = threading.Lock()
-        self.ready = False
-        self.users = {}
-        self.running = {}  # by id: the user whose operation it is
-
-    def write(self, **line):
-        with self.writing:
-            self.put(line)
-
-    @staticmethod
-    def put(line):
-        print(json.dumps(line, separators=(",", ":")), flush=True)
-
-    def session(self):
-        """The present session as the protocol writes it, None if there is none."""
-        known = self.client.client_id
-        return "0x%x" % (known[0] & 0xFFFFFFFFFFFFFFFF) if known and known[0] else None
-
-    def begin(self, assignment):
-        """Connects, and says that it is ready or why it is not. Returns whether it is."""
-        if assignment["zktorture"] != VERSION:
-            return self.refuse("the runner has version %s of the protocol" % assignment["zktorture"])
-        if assignment["kind"] not in KINDS:
-            return self.refuse("there is no %s here: there are %s" % (assignment["kind"], ", ".join(KINDS)))
-        self.assignment, self.make = assignment, KINDS[assignment["kind"]]
+    def __init__(self, assignment, tell):
+        self.assignment = assignment
         self.client = KazooClient(
             hosts=assignment["servers"],
             timeout=assignment["session_timeout_ms"] / 1000,
             connection_retry=RETRY,
             command_retry=RETRY,
         )
-        self.client.add_listener(self.changed)
-        self.client.start(timeout=CONNECT_MAX)
-        with self.writing:  # so that no change of the session is missed after this line
-            self.put({"zktorture": VERSION, "can": self.make.can, "session": self.session()})
-            self.ready = True
-        return True
+        self.client.add_listener(lambda state: tell(state.lower()))
+        self.client.start(timeout=20)
 
-    def refuse(self, why):
-        self.write(zktorture=VERSION, error=why)
-        return False
+    def id(self):
+        return self.client.client_id and self.client.client_id[0]
 
-    def changed(self, state):
-        """Tells what became of the session; kazoo calls it from a thread of its own."""
-        names = {KazooState.CONNECTED: "connected", KazooState.SUSPENDED: "suspended", KazooState.LOST: "lost"}
-        with self.writing:
-            if self.ready:
-                self.put({"state": names[state], "session": None if state == KazooState.LOST else self.session()})
-
-    def take(self, command):
-        """Begins to carry out a command."""
-        if "cancel" in command:
-            user = self.running.get(command["cancel"])
-            if user is not None:
-                user.cancel()
-        elif command["op"] == "object":
-            self.users[command["user"]] = self.make(self.client, command["arg"], self.assignment)
-            self.write(id=command["id"], outcome="ok", session=self.session())
-        else:
-            user = self.users[command["user"]]
-            self.running[command["id"]] = user
-            threading.Thread(target=self.carry_out, args=(user, command), daemon=True).start()
-
-    def carry_out(self, user, command):
-        # A session that is there before and after was there all the time: none comes twice.
-        before = self.session()
-        answer = {"id": command["id"], "outcome": "ok"}
-        try:
-            result = user.operations[command["op"]](command.get("arg"))
-            if result is not None:
-                answer["result"] = result
-        except Exception as error:  # whatever a recipe raises is its answer
-            answer["outcome"] = "unknown" if isinstance(error, UNKNOWN) else "fail"
-            answer["error"] = "%s: %s" % (type(error).__name__, error)
-        after = self.session()
-        answer["session"] = after if after == before else None
-        del self.running[command["id"]]
-        self.write(**answer)
-
-    def end(self):
-        """Ends the session, so that the servers need not wait for its timeout."""
-        with self.writing:
-            self.ready = False
+    def close(self):
         self.client.stop()
         self.client.close()
 
 
-def main():
-    worker = Worker()
-    first = sys.stdin.readline()
-    if not first or not worker.begin(json.loads(first)):
-        return
-    print("kazoo %s, process %d" % (__version__, os.getpid()), file=sys.stderr, flush=True)
-    for line in sys.stdin:
-        worker.take(json.loads(line))
-    worker.end()
+class Lock:
+    """Its own session is what a user of kazoo has to watch, so there is no owner."""
+
+    def __init__(self, session, path):
+        self.lock = self.of(session, path)
+        self.cancel = self.lock.cancel
+
+    def of(self, session, path):
+        return session.client.Lock(path)
+
+    def acquire(self):
+        self.lock.acquire() or zktorture.fail("acquire returned False")
+
+    def try_(self):
+        return self.lock.acquire(blocking=False)
+
+    def release(self):
+        self.lock.release() or zktorture.fail("release returned False: it was not acquired")
 
 
-if __name__ == "__main__":
-    main()
+class Semaphore(Lock):
+    def of(self, session, path):
+        return session.client.Semaphore(path, max_leases=session.assignment["permits"])
+
+
+class WriteLock(Lock):
+    def of(self, session, path):
+        return session.client.WriteLock(path)
+
+
+class ReadLock(Lock):
+    def of(self, session, path):
+        return session.client.ReadLock(path)
+
+
+class ReadWriteLock:
+    def __init__(self, session, path):
+        self.writer, self.reader = WriteLock(session, path), ReadLock(session, path)
+
+    def acquire(self):
+        self.use(self.writer).acquire()
+
+    def try_(self):
+        return self.use(self.writer).try_()
+
+    def racquire(self):
+        self.use(self.reader).acquire()
+
+    def rtry(self):
+        return self.use(self.reader).try_()
+
+    def use(self, lock):
+        self.cancel = lock.cancel
+        return lock
+
+    def release(self):
+        self.writer.release()
+
+    def rrelease(self):
+        self.reader.release()
+
+
+class Election:
+    """A term is a call, which returns when its user resigns."""
+
+    def __init__(self, session, path):
+        self.election = session.client.Election(path)
+        self.cancel = self.election.cancel
+
+    def elected(self):
+        won, self.resign = Future(), threading.Event()
+
+        def run():
+            try:
+                self.election.run(lambda: won.set_result(None) or self.resign.wait())
+                won.done() or zktorture.fail("the election was cancelled")
+            except Exception as error:
+                won.done() or won.set_exception(error)
+
+        self.term = threading.Thread(target=run, daemon=True)
+        self.term.start()
+        won.result()
+
+    def resigned(self):
+        self.resign.set()
+        self.term.join()
+
+
+class Queue:
+    """Items are bytes there and texts in the protocol."""
+
+    def __init__(self, session, path):
+        self.queue = session.client.Queue(path)
+
+    def offer(self, item):
+        self.queue.put(item.encode())
+
+    def poll(self):
+        return self.queue.get()
+
+
+class LockingQueue:
+    def __init__(self, session, path):
+        self.queue = session.client.LockingQueue(path)
+
+    def offer(self, item):
+        self.queue.put(item.encode())
+
+    def claim(self):
+        item = self.queue.get(timeout=0.2)
+        while item is None:
+            zktorture.check()
+            item = self.queue.get(timeout=0.2)
+        return item
+
+    def done(self):
+        self.queue.consume() or zktorture.fail("consume returned False: the item is not held")
+
+    def giveback(self):
+        self.queue.release() or zktorture.fail("release returned False: the item is not held")
+
+    def owner(self):
+        return self.queue.holds_lock()
+
+
+class Counter:
+    def __init__(self, session, path):
+        self.counter = session.client.Counter(path, default=0)
+
+    def add(self, delta):
+        self.counter += delta
+        return self.counter.post_value
+
+    def subtract(self, delta):
+        self.counter -= delta
+        return self.counter.post_value
+
+    def get(self):
+        return self.counter.value
+
+
+class Barrier:
+    def __init__(self, session, path):
+        self.barrier = session.client.Barrier(path)
+
+    def shut(self):
+        self.barrier.create()
+
+    def open(self):
+        self.barrier.remove()
+
+    def wait(self):
+        while not self.barrier.wait(1):
+            zktorture.check()
+
+
+class DoubleBarrier:
+    """Nobody can give up: an enter or a leave that is to is killed with its process."""
+
+    def __init__(self, session, path):
+        self.barrier = session.client.DoubleBarrier(path, session.assignment["parties"])
+
+    def leave(self):
+        self.barrier.leave()
+
+    def enter(self):
+        self.barrier.enter()
+        if not self.barrier.participating:
+            raise ConnectionLoss("enter returned, and the member does not participate")
+
+
+class Party:
+    """A party knows its member by the name from the beginning: one that only looks has none."""
+
+    def __init__(self, session, path):
+        self.client, self.path = session.client, path
+        self.party = self.client.Party(path)
+
+    def join(self, name):
+        self.party = self.client.Party(self.path, name)
+        self.party.join()
+
+    def leave(self):
+        self.party.leave()
+
+    def members(self):
+        return " ".join(sorted(self.party))
+
+
+zktorture.serve(
+    Session, lock=Lock, semaphore=Semaphore, rwlock=ReadWriteLock, election=Election, queue=Queue,
+    lockingqueue=LockingQueue, counter=Counter, barrier=Barrier, doublebarrier=DoubleBarrier, membership=Party,
+)

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -135,70 +137,166 @@ func kazoo(t *testing.T) string {
 	if err := exec.CommandContext(t.Context(), python, "-c", "import kazoo").Run(); err != nil {
 		t.Skipf("SKIPPED, so kazoo is not tested: %s has no kazoo (Debian: apt-get install python3-kazoo)", python)
 	}
-	return python + " " + example(t, "kazoo", "worker.py")
+	return python + " '" + top(t, "examples", "kazoo", "worker.py") + "'"
 }
 
-func example(t *testing.T, parts ...string) string {
+// top is the absolute path of a file of the repository.
+func top(t *testing.T, parts ...string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join(append([]string{"..", "..", "examples"}, parts...)...))
+	path, err := filepath.Abs(filepath.Join(append([]string{"..", ".."}, parts...)...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "'" + path + "'"
+	return path
 }
 
 // curator is the command of the Curator example, compiled; the test is skipped without Curator or a compiler.
 func curator(t *testing.T) string {
 	t.Helper()
 	notShort(t)
-	const classpath = "/usr/share/java/curator-recipes.jar:/usr/share/java/jackson-databind.jar"
-	for jar := range strings.SplitSeq(classpath, ":") {
-		if _, err := os.Stat(jar); err != nil {
-			t.Skipf("SKIPPED, so Curator is not tested: there is no %s "+
-				"(Debian: apt-get install libcurator-recipes-java)", jar)
-		}
+	const jar = "/usr/share/java/curator-recipes.jar"
+	if _, err := os.Stat(jar); err != nil {
+		t.Skipf("SKIPPED, so Curator is not tested: there is no %s (Debian: apt-get install libcurator-recipes-java)", jar)
 	}
+	return javaWorker(t, jar, "examples/curator/CuratorWorker.java")
+}
+
+// javaWorker is the command of a worker in Java, compiled; the test is skipped without a compiler.
+func javaWorker(t *testing.T, classpath, source string) string {
+	t.Helper()
 	if _, err := exec.LookPath("javac"); err != nil {
-		t.Skip("SKIPPED, so Curator is not tested: there is no javac (Debian: apt-get install default-jdk-headless)")
+		t.Skip("SKIPPED, so the library for Java is not tested: there is no javac " +
+			"(Debian: apt-get install default-jdk-headless)")
 	}
 	classes := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), "javac", "-Xlint:all,-path", "-Werror", "-d", classes, "-cp", classpath,
-		filepath.Join("..", "..", "examples", "curator", "Worker.java"))
+		top(t, "workers", "java", "Worker.java"), top(t, source))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", cmd, err, out)
 	}
-	return "exec java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp " + classpath + ":'" + classes + "' Worker"
+	return "exec java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp " + classpath + ":'" + classes + "' " +
+		strings.TrimSuffix(filepath.Base(source), ".java")
+}
+
+// The libraries for workers say what a recipe did, in which session, and what became of that; they have it give up, and
+// keep to themselves what it prints.
+func TestLibraries(t *testing.T) {
+	for name, command := range map[string]func(*testing.T) string{
+		"python": func(t *testing.T) string {
+			if _, err := exec.LookPath("python3"); err != nil {
+				t.Skip("SKIPPED, so the library for Python is not tested: there is no python3")
+			}
+			return "PYTHONPATH='" + top(t, "workers", "python") + "' python3 testdata/memory.py"
+		},
+		"java": func(t *testing.T) string { return javaWorker(t, ".", "live/worker/testdata/Memory.java") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			command := command(t)
+			printed := &lines{}
+			c, told := start(t, worker.Config{Command: command, Kind: "queue", Stderr: printed})
+			do := func(ctx context.Context, op, item string) (worker.Answer, error) {
+				call := worker.Call{Path: "/q", Op: op}
+				if item != "" {
+					call.Arg = linearizability.Str(item)
+				}
+				return c.Do(ctx, call)
+			}
+			if !c.Can("take") || c.Can("peek") || c.SessionID() != 10 {
+				t.Errorf("take %v, peek %v, session %d", c.Can("take"), c.Can("peek"), c.SessionID())
+			}
+			const text = "\"ä\\\n\u2028"
+			for _, item := range []string{text, "fail", "unknown", "expire"} {
+				answer, err := do(t.Context(), "offer", item)
+				unknown := errors.Is(err, recipes.ErrUnknownOutcome)
+				if (err != nil) != (item == "fail" || item == "unknown") || unknown != (item == "unknown") {
+					t.Errorf("offer of %q: %v", item, err)
+				}
+				if known := answer.Session == 10; known != (item != "expire") {
+					t.Errorf("offer of %q in session %d", item, answer.Session)
+				}
+			}
+			if c.Broken() != 1 || c.ExpiriesSeen() != 1 || c.SessionID() != 11 || !c.Connected() {
+				t.Errorf("broken %d, expired %d, session %d", c.Broken(), c.ExpiriesSeen(), c.SessionID())
+			}
+			for i, want := range []linearizability.Value{
+				linearizability.Str(text), linearizability.Str("expire"), linearizability.Null,
+			} {
+				answer, err := do(t.Context(), [...]string{"take", "poll", "poll"}[i], "")
+				wantResult(t, answer, err, want)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if _, err := do(ctx, "take", ""); !errors.Is(err, recipes.ErrUnknownOutcome) {
+				t.Errorf("a take that gave up: %v", err)
+			}
+			if _, alive := c.Pid(); !alive || told.told() != nil || !strings.Contains(printed.String(), "offered expire") {
+				t.Errorf("%v: %s", c.Err(), printed)
+			}
+			_, err := worker.Start(t.Context(), worker.Config{Command: command, Kind: "lock"})
+			wantError(t, err, "it says: there is no lock here: there are queue")
+		})
+	}
 }
 
 // The foreign recipes carry out what is asked of them, and where nothing strikes they pass; but for the queues,
 // of which at least Curator's may call a queue empty that never was: it lists once, and others take what it saw.
+// Kazoo's locks with readers block each other for ever, and double barriers of both mix rounds: they only begin.
 func TestForeignRecipes(t *testing.T) {
+	sound := map[string]string{ // and an operation of each
+		"lock": "acquire", "semaphore": "acquire", "election": "elected", "queue": "offer", "counter": "add",
+		"barrier": "wait",
+	}
 	for name, of := range map[string]struct {
 		command func(*testing.T) string
-		kinds   map[string]string // and an operation of each
+		also    map[string]string
 	}{
-		"kazoo":   {kazoo, map[string]string{"lock": "acquire", "semaphore": "acquire", "queue": "offer", "counter": "add"}},
-		"curator": {curator, map[string]string{"lock": "acquire", "queue": "offer"}},
+		"kazoo":   {kazoo, map[string]string{"lockingqueue": "claim", "membership": "join"}},
+		"curator": {curator, map[string]string{"rwlock": "racquire"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			command := of.command(t)
 			e, observer := realServers(t)
-			for kind, op := range of.kinds {
-				r, h := run(t, e, observer, kind, command, 20, testkit.Hang)
+			maps.Copy(of.also, sound)
+			for kind, op := range of.also {
+				r, h := run(t, e, observer, kind, command, 10, testkit.Hang)
 				times, failed := done(h, op)
 				t.Logf("%s: %s, %d operations, %s %d times, %d failed, %v", kind, r.Verdict, r.Operations, op, times,
 					failed, r.Elapsed.Round(time.Millisecond))
-				if r.Verdict != sim.VerdictOK && kind != "queue" || times < 20 {
+				if r.Verdict != sim.VerdictOK && kind != "queue" || times < 5 {
 					t.Errorf("%s: %s (%s), %s %d times, %d operations failed%s", kind, r.Verdict, r.Reason, op, times,
 						failed, messages(r))
 				}
 			}
+			for kind, ops := range map[string][]string{
+				"rwlock": {"racquire", "rrelease", "acquire", "release"}, "doublebarrier": {"enter", "leave"},
+			} {
+				c, _ := start(t, worker.Config{
+					Command: command, Kind: kind, Servers: e.ConnectString(), SessionTimeout: ensembletest.Lasting,
+				})
+				for _, op := range ops {
+					together(t, c, op, map[string]int{"enter": 2, "leave": 2}[op])
+				}
+			}
 			_, err := worker.Start(t.Context(),
-				worker.Config{Command: command, Kind: "barrier", Servers: e.ConnectString(),
+				worker.Config{Command: command, Kind: "priorityqueue", Servers: e.ConnectString(),
 					SessionTimeout: ensembletest.Lasting})
-			wantError(t, err, "it says: there is no barrier here")
+			wantError(t, err, "it says: there is no priorityqueue here")
 		})
 	}
+}
+
+// together has a number of users carry out an operation at the same time; one, if it is 0.
+func together(t *testing.T, c *worker.Client, op string, users int) {
+	t.Helper()
+	var all sync.WaitGroup
+	for user := range max(users, 1) {
+		all.Go(func() {
+			if _, err := c.Do(testkit.Context(t), worker.Call{User: user, Path: "/t/o", Op: op}); err != nil {
+				t.Errorf("%s: %v", op, err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // A holder that sleeps for longer than its session lasts is replaced, has been told so when it wakes up, and has

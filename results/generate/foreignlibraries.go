@@ -59,9 +59,9 @@ func findCurator(ctx context.Context, jars, classes string) (foreignLibrary, err
 	if err != nil {
 		return foreignLibrary{}, notHere("Curator's ZooKeeper", err.Error()+" (Debian's package libzookeeper-java)")
 	}
-	classpath := filepath.Join(jars, "curator-recipes.jar") + ":" + filepath.Join(jars, "jackson-databind.jar")
-	const source = "examples/curator/Worker.java"
-	javac := exec.CommandContext(ctx, "javac", "-d", classes, "-cp", classpath, source)
+	classpath := filepath.Join(jars, "curator-recipes.jar")
+	const library, source = "workers/java/Worker.java", "examples/curator/CuratorWorker.java"
+	javac := exec.CommandContext(ctx, "javac", "-d", classes, "-cp", classpath, library, source)
 	javac.Stdout, javac.Stderr = os.Stderr, os.Stderr
 	if err := javac.Run(); err != nil {
 		return foreignLibrary{}, notHere("a compiler for Curator's example",
@@ -70,8 +70,8 @@ func findCurator(ctx context.Context, jars, classes string) (foreignLibrary, err
 	return foreignLibrary{
 		Version: fmt.Sprintf("Curator %s with ZooKeeper's client %s", recipes, zookeeper),
 		command: worker.Foreign + "exec java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 " +
-			"-cp " + classpath + ":'" + classes + "' Worker",
-		Shown: "java -cp " + classpath + " " + source,
+			"-cp " + classpath + ":'" + classes + "' CuratorWorker",
+		Shown: "java -cp " + classpath + ":out/curator CuratorWorker",
 	}, nil
 }
 
