@@ -16,13 +16,15 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// exactWorlds are what is compared between processes: go-zookeeper's own lock over the wire, recipes in process, and a recipe
+// exactWorlds are what is compared between processes: go-zookeeper's own lock over the wire, also where it
+// dials by itself, recipes in process, and a recipe
 // that leaves all it can to the Go runtime.
 var exactWorlds = map[string]func() sim.Workload{
 	"wire": func() sim.Workload { return workload.Of(workload.Lock, newZKLock) },
 	"process": func() sim.Workload {
 		return workload.Lock(func(c recipes.Conn, p string) workload.Locker { return recipes.NewLock(c, p) })
 	},
+	"plain":  plainLock,
 	"racing": racingLock,
 }
 

@@ -360,13 +360,27 @@ func TestCodeConnectsWithoutTheOption(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, outsider(addresses), sim.Config{Episodes: 300, Seed: 1, NoFaultsAtAll: true})
-			if r.Verdict != sim.VerdictUnknown || r.Episodes > 100 || !strings.Contains(r.Reason, "s.Option") {
+			if r.Verdict != sim.VerdictUnknown || r.Episodes > 100 || !strings.Contains(r.Reason, "s.Option") ||
+				!strings.Contains(r.Reason, "torture test") {
 				t.Errorf("%s after %d episodes, %v: %s", r.Verdict, r.Episodes, r.Violations, r.Reason)
 			}
 			if name != "numbers" && !strings.Contains(r.Reason, "wire_test.go:") {
 				t.Errorf("the place in the code is missing in: %s", r.Reason)
 			}
 		})
+	}
+}
+
+// Addresses that only exact mode can lead to the servers are dialled in no other build.
+func TestDeclaredAddressesInAnOrdinaryBuild(t *testing.T) {
+	w := workload.Of(workload.Lock, func(workload.Servers, string) workload.Locker {
+		t.Error("the code runs")
+		return nil
+	}, workload.At("zk1:2181", "zk2:2181"))
+	r := run(t, w, sim.Config{Episodes: 300, Seed: 1})
+	if r.Verdict != sim.VerdictUnknown || r.Episodes > 10 || !strings.Contains(r.Reason, "zk1:2181, zk2:2181") ||
+		!strings.Contains(r.Reason, "torture test") {
+		t.Errorf("%s after %d episodes: %s", r.Verdict, r.Episodes, r.Reason)
 	}
 }
 

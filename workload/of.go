@@ -16,11 +16,11 @@ import (
 //	zk.Connect(s.Addresses, timeout, s.Option)
 //
 // or, where the code takes a dialer only, zk.Connect(s.Literals, timeout, zk.WithDialer(s.Dial)): go-zookeeper looks up
-// names before it dials, and the Addresses are names that nobody knows. The world closes a connection with the option
-// at the end of the episode, if the code has not, so that its goroutines can end. One with the dialer is the code's to
-// close ([Closing]); goroutines that are left are not judged then, and a run that leaves too many ends. Only
-// connections with the option are told apart, so of code that has several by the dialer it is not always known which
-// session an operation goes by.
+// names before it dials, and the Addresses are names that nobody knows. In exact mode (torture test) the Addresses alone
+// are enough, and [At] declares others. The world closes a connection with the option at the end of the episode, if the
+// code has not, so that its goroutines can end. Others are the code's to close ([Closing]); goroutines that are left are
+// not judged then, and a run that leaves too many ends. Only connections with the option are told apart, so of code that
+// has several others it is not always known which session an operation goes by.
 type Servers struct {
 	Addresses []string // names, for Option
 	Option    func(*zk.Conn)

@@ -21,6 +21,7 @@ type terms struct {
 	existing  bool
 	semantics goclient.ClientSemantics
 	door      world.Door
+	at        []string // other addresses of the servers, see At
 	model     linearizability.Model
 	waived    []string
 	without   []string // methods, see Without
@@ -91,6 +92,11 @@ func Final(is func(error) bool) Option { return func(t *terms) { t.final = appen
 func SetUp(f func(c recipes.Conn, path string) error) Option {
 	return func(t *terms) { t.setUp = append(t.setUp, f) }
 }
+
+// At says at which addresses, as host:port, code that connects by itself ([Of] with [Servers]) expects the servers, beside
+// the Addresses and Literals that it is given. In a simulated world all of them lead to the world's servers, which takes
+// exact mode (torture test): in an ordinary build such a workload is not run.
+func At(addresses ...string) Option { return func(t *terms) { t.at = append(t.at, addresses...) } }
 
 // Closing says that the recipe has to be closed: each user calls its Close() or Close() error when its script is over,
 // so that goroutines of the recipe's own can end. If its process dies, that comes when the episode is over.

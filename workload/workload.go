@@ -77,7 +77,7 @@ func (w *Workload) Name() string { return w.kind }
 // Terms are what the simulated world needs to know.
 func (w *Workload) Terms() world.Terms {
 	t := world.Terms{
-		Door: w.terms.door, Client: w.terms.semantics, TellsTime: w.terms.tellsTime,
+		Door: w.terms.door, At: w.terms.at, Client: w.terms.semantics, TellsTime: w.terms.tellsTime,
 		Waived: w.terms.waived, Hash: planHash, Follows: follows,
 	}
 	if len(w.terms.setUp) > 0 {

@@ -27,6 +27,7 @@ type Counts struct {
 	Wire        bool              `json:"wire,omitempty"`       // clients were go-zookeeper's own, see [world.WireNote]
 	Left        int               `json:"left,omitempty"`       // episodes that left goroutines behind which is not judged, see [Door]
 	LeftAt      string            `json:"left_at,omitempty"`    // where these stood, in one of them
+	Barred      []string          `json:"barred,omitempty"`     // some calls that would have left the simulated world, with their places
 	Sensitivity world.Sensitivity `json:"strength,omitzero"`
 	Rerun       Rerun             `json:"rerun,omitzero"`
 	Hash        uint64            `json:"hash"` // covers every step of every episode
@@ -108,6 +109,7 @@ func (p *Part) Add(q Part) error {
 	p.Rerun.Episodes += q.Rerun.Episodes
 	p.Differ(q.Rerun.Differed, q.Differed)
 	p.leave(q.Wire, q.Left, q.LeftAt)
+	p.bar(q.Barred)
 	p.Partly += q.Partly
 	for _, f := range q.Found {
 		p.find(f)
@@ -145,6 +147,7 @@ func (p *Part) Record(index int, o *world.Run, until string) {
 		p.Partly++
 	}
 	p.leave(o.Wire, min(len(o.Left), 1), o.Left)
+	p.bar(o.Barred)
 	p.Hash += digest.Mix(o.Hash ^ digest.Mix(uint64(index)))
 	for i, n := range o.Struck {
 		p.Struck[i] += n
@@ -259,6 +262,15 @@ func (p *Part) Differ(differed int, first *Episode) {
 func (p *Part) leave(wire bool, left int, at string) {
 	p.Wire = p.Wire || wire
 	p.Left, p.LeftAt = p.Left+left, Least(p.LeftAt, at)
+}
+
+// barredMax is how many calls that were barred are told.
+const barredMax = 10
+
+// bar notes calls that were barred: those that come first.
+func (p *Part) bar(calls []string) {
+	p.Barred = WithNames(p.Barred, calls...)
+	p.Barred = p.Barred[:min(len(p.Barred), barredMax)]
 }
 
 // Least returns the one of two texts that comes first, "" being none.

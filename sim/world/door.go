@@ -2,6 +2,7 @@ package world
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -76,32 +77,53 @@ func (p *process) openDoor() {
 // is not known for which.
 func (d *door) dialer(user, conn int) zk.Dialer {
 	return func(_, _ string, timeout time.Duration) (net.Conn, error) {
-		select {
-		case <-d.released:
-			return d.dialLate(conn)
-		default:
+		l := line.New(d, user, conn)
+		switch late, err := d.knock(l); {
+		case err != nil:
+			return nil, err
+		case late:
+			return l, nil
 		}
-		if d.Dead() {
-			return nil, d.Stay()
+		var over <-chan time.Time
+		if timeout > 0 {
+			timer := time.NewTimer(timeout)
+			defer timer.Stop()
+			over = timer.C
 		}
-		return d.dial(line.New(d, user, conn), timeout)
+		return dialed(l, over)
 	}
 }
 
+// knock hands a dial to the loop, unless it is too late for that.
+func (d *door) knock(l *line.Line) (late bool, err error) {
+	select {
+	case <-d.released:
+		return true, d.dialLate(l)
+	default:
+	}
+	if d.Dead() {
+		return false, d.Stay()
+	}
+	d.hand(handed{line: l, kind: handedDial})
+	return false, nil
+}
+
 // dialLate dials when the episode is over.
-func (d *door) dialLate(conn int) (net.Conn, error) {
+func (d *door) dialLate(l *line.Line) error {
 	switch {
-	case conn != 0 && !d.closed.Load():
-		l := line.New(d, -1, conn)
+	case l.Conn != 0 && !d.closed.Load():
 		l.Part()
 		d.world.enter()
 		d.note(l)
 		d.world.mu.Unlock()
-		return l, nil
+		return nil
 	case d.shut.Load():
 		runtime.Goexit()
+	case l.Conn == 0:
+		l.Expire()
+		return nil
 	}
-	return nil, line.ErrRefused
+	return line.ErrRefused
 }
 
 // option makes a connection dial by the door, and lets the world close it.
@@ -117,15 +139,8 @@ func (d *door) option(user int) func(*zk.Conn) {
 	}
 }
 
-// dial waits until the loop lets the dial succeed or fail.
-func (d *door) dial(l *line.Line, timeout time.Duration) (net.Conn, error) {
-	d.hand(handed{line: l, kind: handedDial})
-	var over <-chan time.Time
-	if timeout > 0 {
-		timer := time.NewTimer(timeout)
-		defer timer.Stop()
-		over = timer.C
-	}
+// dialed waits until the loop lets the dial succeed or fail, or the dialler's time is over.
+func dialed[T any](l *line.Line, over <-chan T) (net.Conn, error) {
 	var err error
 	select {
 	case err = <-l.Dialed:
@@ -133,7 +148,7 @@ func (d *door) dial(l *line.Line, timeout time.Duration) (net.Conn, error) {
 		l.Close()
 		err = &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
 	}
-	switch {
+	switch d := doorOf(l); {
 	case d.Dead():
 		return nil, d.Stay()
 	case err != nil:
@@ -316,6 +331,21 @@ func closeDoors(w *World) {
 	}
 }
 
+// lateTime is how long code may look for a server when the episode is over, where the world cannot close its
+// connections. They have been told that their sessions are gone, and each request fails within a second or two.
+const lateTime = 7 * time.Second
+
+// tireDoors ends the goroutines of such connections, which would go on for minutes.
+func tireDoors(w *World) {
+	own := slices.DeleteFunc(slices.Clone(w.doors), func(d *door) bool { return !d.unknown.Load() })
+	if len(own) > 0 {
+		time.Sleep(lateTime)
+	}
+	for _, d := range own {
+		d.shut.Store(true)
+	}
+}
+
 // shutDoors ends the goroutines that still look for a server. Without them nothing keeps the bubble going for ever.
 func shutDoors(w *World) {
 	for _, d := range w.doors {
@@ -327,12 +357,25 @@ func shutDoors(w *World) {
 	}
 }
 
-// outsider says whose code connects without the world, [ByDialer]: it began an operation, or panicked, and has never
-// dialled by the door. It is "" if all have. An ordinary build cannot hold code that dials by itself; it sees what
-// comes of it: this, and [dialsForReal].
+// outsider says whose code connects without the world: something failed because a call was barred that would have left
+// the world; or it is given [User.ZKOption] and [User.Dial], began an operation, or panicked, and has never dialled by the
+// door. It is "" if there is none. An ordinary build cannot hold code that dials by itself; it sees what comes of it: this,
+// and what package runner finds in a world that stands still.
 func outsider(w *World) string {
+	for _, op := range w.ops {
+		if because := (*barred)(nil); errors.As(op.Err, &because) {
+			return fmt.Sprintf("%s, so c%d's %s failed", because.told(), op.Client+1, op.Name)
+		}
+	}
+	if len(w.barred) > 0 && len(w.panicked) > 0 {
+		return fmt.Sprintf("%s, and %s", w.barred[0].told(), w.panicked[0].Message)
+	}
 	if w.door != ByDialer {
 		return ""
+	}
+	how := HowToConnect
+	if len(w.barred) > 0 {
+		how = w.barred[0].told()
 	}
 	for _, p := range w.procs {
 		if p.door == nil || p.door.Dead() || len(p.door.lines) > 0 {
@@ -341,11 +384,11 @@ func outsider(w *World) string {
 		i := slices.IndexFunc(w.ops, func(op *Op) bool { return op.Client == p.id && op.Incarnation == p.incarnation })
 		switch {
 		case i >= 0 && w.ops[i].Err != nil:
-			return fmt.Sprintf("%s. c%d never dialled, and its %s failed: %v", HowToConnect, p.id+1, w.ops[i].Name, w.ops[i].Err)
+			return fmt.Sprintf("%s. c%d never dialled, and its %s failed: %v", how, p.id+1, w.ops[i].Name, w.ops[i].Err)
 		case len(w.panicked) > 0:
-			return HowToConnect + ". It never dialled, and " + w.panicked[0].Message
+			return how + ". It never dialled, and " + w.panicked[0].Message
 		case i >= 0:
-			return fmt.Sprintf("%s. c%d began its %s, and never dialled", HowToConnect, p.id+1, w.ops[i].Name)
+			return fmt.Sprintf("%s. c%d began its %s, and never dialled", how, p.id+1, w.ops[i].Name)
 		}
 	}
 	return ""
@@ -358,8 +401,9 @@ var prepareNet = sync.OnceFunc(func() {
 	net.LookupHost(host)
 })
 
-const HowToConnect = "the code connects without the option that the simulated world gives. Pass it on: " +
-	"zk.Connect(s.Addresses, timeout, s.Option), s being the workload.Servers; or, where the code takes a dialer only, " +
+const HowToConnect = "the code connects without the option that the simulated world gives. Run it by torture test, in " +
+	"whose worlds zk.Connect(s.Addresses, timeout) is enough, s being the workload.Servers; or pass the option on: " +
+	"zk.Connect(s.Addresses, timeout, s.Option); or, where the code takes a dialer only, " +
 	"zk.Connect(s.Literals, timeout, zk.WithDialer(s.Dial))"
 
 // usage is which of a process's connections a user goes by, where its code opens them by itself: what it gets by an

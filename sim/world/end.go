@@ -67,6 +67,7 @@ func (w *World) end(politely bool) {
 		call.done <- false
 	}
 	w.outside = nil
+	tireDoors(w)
 	for minutes := endMinutes; minutes > 0; {
 		pause := 1
 		if refuse(w) == 0 && (w.door == InProcess || minutes < endMinutes) {

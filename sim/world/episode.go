@@ -47,17 +47,23 @@ type Run struct {
 	Record   *Record
 	bubble   int // its number, where somebody may want to know what is left in it: of runs with a trace, and over the wire
 	Wire     bool
-	cutShort string // why all of the run was not judged: then it is no pass, also where that is waived
-	outlive  bool   // goroutines may outlive the episode, see [World.outlived]
-	Leaked   bool   // goroutines have
-	Left     string // where, if that is not judged; "" if none
-	Outside  string // see [World.outsider]
+	cutShort string   // why all of the run was not judged: then it is no pass, also where that is waived
+	outlive  bool     // goroutines may outlive the episode, see [World.outlived]
+	Leaked   bool     // goroutines have
+	Left     string   // where, if that is not judged; "" if none
+	Outside  string   // see [outsider]
+	Barred   []string // calls of package net that would have left the world, with their places
 }
 
 // Play runs an episode in a bubble of its own. If the bubble freezes it never returns.
 func Play(workload Workload, cfg *Settings) *Run {
 	o := &Run{}
-	if workload.Terms().Door.Wired() {
+	terms := workload.Terms()
+	if o.Outside = terms.outside(); o.Outside != "" {
+		o.Unknown = o.Outside
+		return o
+	}
+	if terms.Door.Wired() {
 		prepareNet()
 	}
 	o.Leaked = inBubble(func() { newWorld(cfg).run(workload, o) })
@@ -161,6 +167,10 @@ func (w *World) run(workload Workload, o *Run) {
 		o.Made, o.Hash, o.Steps, o.Ops = w.source.made, w.hash, w.step, w.ops
 		o.Layout, o.Allowed = w.view().layout(), w.cfg.Faults
 		o.bubble, o.Wire, o.outlive = w.bubble, w.door != InProcess, broken || outlived(w)
+		for _, b := range w.barred {
+			o.Barred = append(o.Barred, b.call+" at "+b.at)
+		}
+		disown(w)
 	}()
 	beginExact(w)
 	w.setUp(workload)

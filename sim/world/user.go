@@ -163,6 +163,7 @@ func (u *User) knows() goclient.Knowledge {
 
 func (u *User) run() {
 	defer u.finish()
+	own(owner{u.world, u.Index, u.process.door})
 	u.world.episode.Run(u)
 }
 

@@ -24,6 +24,7 @@ type Workload interface {
 // go-zookeeper, and promises all that is judged; nil functions say nothing.
 type Terms struct {
 	Door   Door                     // how clients reach the servers
+	At     []string                 // in exact mode: other addresses at which [ByDialer] code reaches them, as host:port
 	Client goclient.ClientSemantics // of the client library that the recipe was written for
 	Waived []string                 // properties that it does not promise, which are not judged, in alphabetical order
 	// TellsTime says that all goroutines, also those of the recipe, call [goclient.Conn.BeginsToWait] or [User.Wait]

@@ -77,6 +77,7 @@ type World struct {
 	opsRoom      []opAndContext
 	lasting      []lasting
 	panicked     []Violation
+	barred       []*barred
 	kick         chan struct{} // tells the loop, when it sleeps, that there is something …
 	asleep       atomic.Bool   // … and whether it does
 
@@ -98,6 +99,7 @@ type World struct {
 	endRandom func()
 
 	// Over the wire:
+	places  []place // at which code reaches the servers that connects by itself
 	doors   []*door // of all processes, also of those that are dead
 	nobodys bool    // a write was carried out of which it is not known which user wanted it
 }
@@ -214,6 +216,7 @@ func (w *World) setUp(workload Workload) {
 	w.servers.OnEvent = w.eventSent
 	drawn := len(w.source.made)
 	w.terms = workload.Terms()
+	w.places = w.terms.places()
 	w.door, w.tellsTime = w.terms.Door, w.terms.TellsTime && !w.terms.Door.Wired()
 	w.episode = workload.Plan(w.plan(Root0))
 	w.observe(func(o Observer) { o.Planned(w.view(), drawn) })

@@ -48,6 +48,7 @@ var meanings = map[string]string{
 	"animals":        "the known bugs",
 	"at_least":       "the probability is a lower bound, because not all states are kept",
 	"backend":        "where the run took place: sim, wire, serve, ensemble or live",
+	"barred":         "some calls that would have left the simulated world, with file and line",
 	"began":          "when the campaign began",
 	"build":          "the build of the program: its modules, versions and settings",
 	"canary":         "it has to be found at its known rate",

@@ -26,8 +26,10 @@ var files embed.FS
 // not link.
 const Tag = "zktexact"
 
-// added is the file that is added to the runtime.
-const added = "runtime/zktorture_exact.go"
+// added are the files that are added to the standard library, by what they are called there.
+var added = map[string]string{
+	"runtime/zktorture_exact.go": "edits/exact.go.txt", "net/zktorture_exact.go": "edits/net.go.txt",
+}
 
 // edit replaces lines of a file of the standard library.
 type edit struct {
@@ -96,9 +98,14 @@ func patched(goroot, version string) (map[string]string, error) {
 	if len(p.moved) > 0 {
 		return nil, fmt.Errorf("exact mode does not fit %s in %s: %s", version, goroot, strings.Join(p.moved, "; "))
 	}
-	text, err := files.ReadFile("edits/exact.go.txt")
-	p.text[added] = string(text)
-	return p.text, err
+	for name, from := range added {
+		text, err := files.ReadFile(from)
+		if err != nil {
+			return nil, err
+		}
+		p.text[name] = string(text)
+	}
+	return p.text, nil
 }
 
 type patch struct {

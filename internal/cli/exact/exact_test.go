@@ -37,17 +37,19 @@ func local(t *testing.T) (goroot, version string) {
 	return goroot, version
 }
 
-func TestAddedFileIsFormatted(t *testing.T) {
-	text, err := files.ReadFile("edits/exact.go.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	formatted, err := format.Source(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(formatted) != string(text) {
-		t.Error("gofmt would change edits/exact.go.txt")
+func TestAddedFilesAreFormatted(t *testing.T) {
+	for _, name := range added {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		formatted, err := format.Source(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(formatted) != string(text) {
+			t.Errorf("gofmt would change %s", name)
+		}
 	}
 }
 

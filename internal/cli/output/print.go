@@ -99,6 +99,7 @@ func PrintResult(w io.Writer, r sim.Result, told int, backend string, s console.
 	say("", coverageLine(r))
 	say("", rerunLine(r.Rerun))
 	say("", wireLine(r))
+	say("barred, as the simulated world has no other network: ", strings.Join(r.Barred, "; "))
 	if r.Strategy == sim.Exhaustive {
 		say("", r.Extent.String())
 	}

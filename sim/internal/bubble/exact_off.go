@@ -2,6 +2,11 @@
 
 package bubble
 
+import (
+	"context"
+	"net"
+)
+
 // Exact reports whether this was built with the runtime that package internal/cli/exact makes.
 const Exact = false
 
@@ -10,3 +15,12 @@ const WireNote = "over the wire the Go scheduler decides inside of go-zookeeper,
 	"another run: a replay may need several tries, or --exact"
 
 func Begin(*Tape) {}
+
+func Own(uint64) {}
+
+func Plug(
+	func(owner uint64, ctx context.Context, network, address string) (net.Conn, error),
+	func(owner uint64, host string) ([]string, error),
+	func(owner uint64, call string) error,
+) {
+}

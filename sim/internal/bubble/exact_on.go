@@ -2,7 +2,11 @@
 
 package bubble
 
-import _ "unsafe" // for go:linkname
+import (
+	"context"
+	"net"
+	_ "unsafe" // for go:linkname
+)
 
 // Exact reports whether this was built with the runtime that package internal/cli/exact makes.
 const Exact = true
@@ -14,3 +18,18 @@ const WireNote = "over the wire, in exact mode: what the Go scheduler decides in
 //
 //go:linkname Begin runtime.exactBegin
 func Begin(t *Tape)
+
+// Own makes the caller's goroutine an owner's, and all that it starts from here on, also by timers; 0 is nobody.
+//
+//go:linkname Own runtime.exactOwn
+func Own(owner uint64)
+
+// Plug says what package net is to code in bubbles that [Begin] has made exact: how to dial and to look up a host, and the
+// error of all other calls, which would leave the bubble. Each gets the owner of the goroutine that asks.
+//
+//go:linkname Plug net.exactPlug
+func Plug(
+	dial func(owner uint64, ctx context.Context, network, address string) (net.Conn, error),
+	lookup func(owner uint64, host string) ([]string, error),
+	bar func(owner uint64, call string) error,
+)

@@ -45,7 +45,7 @@ func foreign(function string) bool {
 	if dir == "." { // the standard library's
 		return slices.Contains([]string{"runtime", "sync", "time", "context", "reflect", "testing", "io", "bufio", "net", "created by"}, pkg)
 	}
-	return dir == "internal" || strings.HasPrefix(dir, "internal/") || dir == "sync" || dir == "testing" ||
+	return slices.Contains([]string{"internal", "sync", "testing", "net", "crypto"}, dir) || strings.HasPrefix(dir, "internal/") ||
 		dir == project && (pkg == "sim" || pkg == "fakezk") ||
 		strings.HasPrefix(dir+"/", project+"/sim/") || strings.HasPrefix(dir+"/", project+"/fakezk/")
 }

@@ -17,6 +17,9 @@ const beyond = ".only-the-option-or-the-dialer-of-the-simulated-world-leads-to-t
 // everybody.
 var Literals = []string{"255.255.255.255:2181", "255.255.255.255:2182", "255.255.255.255:2183"}
 
+// IP is what a name of the i-th server is looked up as.
+func IP(i int) net.IP { return net.IPv4(10, 0, 2, byte(1+i)) }
+
 // Hosts is a [zk.HostProvider] as go-zookeeper's own, but for looking names up.
 type Hosts struct {
 	all      []string

@@ -36,6 +36,7 @@ type Line struct {
 	User   int        // of the dialler, -1 if it is not known
 	Conn   int        // the number of the *zk.Conn, which the world closes; 0 if it is not known
 	Dialed chan error // tells the dialler what came of it
+	Remote net.Addr   // the server that was dialled
 
 	Hello []byte // the first frame, nil until it is there
 
@@ -47,9 +48,12 @@ type Line struct {
 	mute   bool   // what is written gets lost
 	deaf   bool   // nothing comes, not even answers to pings
 	said   bool   // the first frame has been written
-	alone  bool   // the episode is over, and the line answers by itself
+	alone  bool   // the episode is over, and the line answers by itself …
+	gone   bool   // … that there is no such session
 	readBy time.Time
-	ready  chan struct{} // a token says that a waiting read must look again
+	waits  bool          // a read does …
+	ready  chan struct{} // … and a token says that it must look again
+	putBy  time.Time
 
 	closing sync.Once
 	closed  chan struct{} // by the client
@@ -57,7 +61,7 @@ type Line struct {
 
 func New(of Host, user, conn int) *Line {
 	return &Line{
-		Host: of, User: user, Conn: conn,
+		Host: of, User: user, Conn: conn, Remote: &net.TCPAddr{IP: IP(0), Port: 2181},
 		Dialed: make(chan error, 1), ready: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 }
@@ -82,7 +86,7 @@ func (l *Line) take(b []byte) (n int, until time.Time, err error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.in) == 0 {
+	if l.waits = len(l.in) == 0 && l.end == nil; len(l.in) == 0 {
 		return 0, l.readBy, l.end
 	}
 	n = copy(b, l.in)
@@ -111,7 +115,12 @@ func (l *Line) wait(until time.Time) error {
 	if l.dead() {
 		return l.Host.Stay()
 	}
-	return err
+	return l.failed("read", err)
+}
+
+// failed is the error of a read or a write, as package net has it.
+func (l *Line) failed(op string, err error) error {
+	return &net.OpError{Op: op, Net: "tcp", Source: l.LocalAddr(), Addr: l.Remote, Err: err}
 }
 
 // Write implements [net.Conn].
@@ -121,7 +130,7 @@ func (l *Line) Write(b []byte) (int, error) {
 	}
 	select {
 	case <-l.closed:
-		return 0, net.ErrClosed
+		return 0, l.failed("write", net.ErrClosed)
 	default:
 	}
 	l.Host.Fence()
@@ -139,7 +148,12 @@ func (l *Line) Write(b []byte) (int, error) {
 func (l *Line) put(b []byte) (frames [][]byte, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.broken != nil || l.mute {
+	switch {
+	case !l.putBy.IsZero() && !time.Now().Before(l.putBy):
+		return nil, l.failed("write", os.ErrDeadlineExceeded)
+	case !l.said && len(l.begun) == 0 && len(b) > 0 && b[0] == tlsHandshake:
+		return nil, l.failed("write", errTLS)
+	case l.broken != nil || l.mute:
 		return nil, l.broken
 	}
 	l.begun = append(l.begun, b...)
@@ -165,6 +179,11 @@ func (l *Line) put(b []byte) (frames [][]byte, err error) {
 	return frames, nil
 }
 
+// tlsHandshake is the first byte of TLS, where a frame would have one of its length, which is never as large.
+const tlsHandshake = 22
+
+var errTLS = errors.New("zktorture: the simulated world's servers have no TLS: connect without")
+
 // lengthBytes are in front of each frame.
 const lengthBytes = 4
 
@@ -189,12 +208,27 @@ func (l *Line) Part() {
 	l.alone, l.mute, l.deaf = true, false, false
 }
 
+// Expire lets the line tell the client, when it dials after the end of the episode, that its session is gone: so its
+// watches end. One that had no session yet finds the connection closed.
+func (l *Line) Expire() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.alone, l.gone = true, true
+}
+
 // answer answers what go-zookeeper must send to be closed. mu is held.
 func (l *Line) answer(frame []byte) {
 	var header wire.RequestHeader
+	var asked wire.ConnectRequest
 	if !l.said {
-		var asked wire.ConnectRequest
 		wire.Parse(frame, &asked)
+	}
+	if l.gone {
+		if asked.Session != 0 {
+			l.in = protocol.AppendConnected(l.in, &asked, fakezk.ConnectResponse{})
+		}
+		l.end, l.broken = io.EOF, errPipe
+	} else if !l.said {
 		l.in = protocol.AppendConnected(l.in, &asked, fakezk.ConnectResponse{
 			SessionID: max(asked.Session, 1), Timeout: int64(asked.Timeout), Password: asked.Password,
 		})
@@ -263,7 +297,7 @@ func (l *Line) Silence(mute, deaf bool) {
 	l.mute, l.deaf = l.mute || mute, l.deaf || deaf
 }
 
-var errPipe = errors.New("broken pipe")
+var errPipe error = &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.EPIPE)}
 
 // Close implements [net.Conn].
 func (l *Line) Close() error {
@@ -281,26 +315,32 @@ func (l *Line) Close() error {
 func (l *Line) SetReadDeadline(t time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.readBy = t
+	if l.readBy = t; l.waits {
+		l.wake()
+	}
 	return nil
 }
 
 // SetWriteDeadline implements [net.Conn]. Writes never wait.
-func (l *Line) SetWriteDeadline(time.Time) error { return nil }
+func (l *Line) SetWriteDeadline(t time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.putBy = t
+	return nil
+}
 
 // SetDeadline implements [net.Conn].
-func (l *Line) SetDeadline(t time.Time) error { return l.SetReadDeadline(t) }
+func (l *Line) SetDeadline(t time.Time) error {
+	return errors.Join(l.SetReadDeadline(t), l.SetWriteDeadline(t))
+}
 
 // LocalAddr implements [net.Conn].
-func (l *Line) LocalAddr() net.Addr { return lineAddr("10.0.1.1:2181") }
+func (l *Line) LocalAddr() net.Addr {
+	return &net.TCPAddr{IP: net.IPv4(10, 0, 1, 1), Port: 40000 + l.Number}
+}
 
 // RemoteAddr implements [net.Conn].
-func (l *Line) RemoteAddr() net.Addr { return lineAddr(Addresses[0]) }
-
-type lineAddr string
-
-func (lineAddr) Network() string  { return "tcp" }
-func (a lineAddr) String() string { return string(a) }
+func (l *Line) RemoteAddr() net.Addr { return l.Remote }
 
 // ErrReset is what go-zookeeper returns, raw, when a write finds the connection reset.
 var ErrReset error = &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.ECONNRESET)}

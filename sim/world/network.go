@@ -1,0 +1,228 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/zktorture/zktorture/sim/internal/bubble"
+	"github.com/zktorture/zktorture/sim/internal/line"
+)
+
+// In exact mode package net is the world's: code that dials by itself reaches the servers of the world in whose bubble it
+// runs, and nothing else. A goroutine has an owner, which those that it starts inherit.
+func init() { bubble.Plug(dialWithin, lookUpWithin, barWithin) }
+
+// owner is whose code a goroutine runs: that of an incarnation of a process, or the world's own.
+type owner struct {
+	world *World
+	user  int
+	door  *door // nil in process, and of the world's own code
+}
+
+// owners are those of the worlds that run, by the numbers that the runtime knows.
+var owners struct {
+	sync.Mutex
+	last uint64
+	all  map[uint64]owner
+}
+
+// outside says why the world cannot lead the code to its servers at the addresses that it expects, "" if it can.
+func (t *Terms) outside() string {
+	switch {
+	case len(t.At) == 0 || bubble.Exact && t.Door == ByDialer:
+		return ""
+	case t.Door != ByDialer:
+		return "workload.At is for code that connects by itself: let it take workload.Servers (workload.Of)"
+	}
+	return fmt.Sprintf("the code connects by itself to %s, which leads to the simulated servers in exact mode only: run it by "+
+		"torture test, or torture run --exact; or pass the option on that the simulated world gives: "+
+		"zk.Connect(s.Addresses, timeout, s.Option), s being the workload.Servers", strings.Join(t.At, ", "))
+}
+
+// own makes the caller's goroutine an owner's.
+func own(o owner) {
+	if !bubble.Exact {
+		return
+	}
+	owners.Lock()
+	defer owners.Unlock()
+	if owners.all == nil {
+		owners.all = map[uint64]owner{}
+	}
+	owners.last++
+	owners.all[owners.last] = o
+	bubble.Own(owners.last)
+}
+
+// disown forgets the owners of a world that has ended.
+func disown(w *World) {
+	owners.Lock()
+	defer owners.Unlock()
+	for number, o := range owners.all {
+		if o.world == w {
+			delete(owners.all, number)
+		}
+	}
+}
+
+// ownerOf finds the owner of a goroutine that asks for the network. One of a dead process stays until the episode is over.
+func ownerOf(number uint64) (o owner, err error) {
+	owners.Lock()
+	o, known := owners.all[number]
+	owners.Unlock()
+	if !known {
+		return o, errors.New("zktorture: the simulated world of this goroutine has ended")
+	}
+	if o.door != nil && o.door.Dead() {
+		o.door.Stay()
+	}
+	return o, nil
+}
+
+// dialWithin is the DialContext of a [net.Dialer] in a world.
+func dialWithin(number uint64, ctx context.Context, network, address string) (conn net.Conn, err error) {
+	o, err := ownerOf(number)
+	at := o.server(network, address)
+	switch {
+	case err != nil:
+	case at == nil:
+		err = o.bar("dial "+network+" "+address, o.instead())
+	default:
+		return o.door.plain(ctx, o.user, at)
+	}
+	return nil, &net.OpError{Op: "dial", Net: network, Addr: named{network, address}, Err: err}
+}
+
+// plain dials a server for code that has not been given a dialer.
+func (d *door) plain(ctx context.Context, user int, at *net.TCPAddr) (net.Conn, error) {
+	d.unknown.Store(true)
+	l := line.New(d, user, 0)
+	l.Remote = at
+	switch late, err := d.knock(l); {
+	case err != nil:
+		return nil, err
+	case late:
+		return l, nil
+	}
+	conn, err := dialed(l, ctx.Done())
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		err = &net.OpError{Op: "dial", Net: "tcp", Addr: at, Err: ctx.Err()}
+	}
+	return conn, err
+}
+
+// named is an address that nothing is known of.
+type named struct{ network, address string }
+
+func (n named) Network() string { return n.network }
+func (n named) String() string  { return n.address }
+
+// lookUpWithin is the LookupHost of a [net.Resolver] in a world.
+func lookUpWithin(number uint64, host string) (addresses []string, err error) {
+	o, err := ownerOf(number)
+	if err == nil {
+		for _, p := range o.places() {
+			if p.host == host {
+				return []string{p.tcp.IP.String()}, nil
+			}
+		}
+		err = o.bar("LookupHost "+host, o.instead())
+	}
+	return nil, &net.DNSError{Err: "LookupHost: " + err.Error(), UnwrapErr: err, Name: host, IsNotFound: true}
+}
+
+// barWithin is the error of all other calls of package net in a world.
+func barWithin(number uint64, call string) error {
+	o, err := ownerOf(number)
+	if err != nil {
+		return err
+	}
+	return o.bar(call, "")
+}
+
+// place is an address at which code that connects by itself reaches the world's servers.
+type place struct {
+	address, host string
+	tcp           *net.TCPAddr // that it is looked up as
+}
+
+// places are those of a workload.
+func (t *Terms) places() (all []place) {
+	if !bubble.Exact || t.Door != ByDialer {
+		return nil
+	}
+	for i, address := range slices.Concat(line.Addresses, line.Literals, t.At) {
+		host, port, _ := net.SplitHostPort(address)
+		p := place{address, host, &net.TCPAddr{IP: net.ParseIP(host)}}
+		p.tcp.Port, _ = strconv.Atoi(port)
+		if same := slices.IndexFunc(all, func(q place) bool { return q.host == host }); same >= 0 {
+			p.tcp.IP = all[same].tcp.IP
+		} else if p.tcp.IP == nil {
+			p.tcp.IP = line.IP(i)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// server is the server at an address, nil if there is none.
+func (o owner) server(network, address string) *net.TCPAddr {
+	for _, p := range o.places() {
+		if (p.address == address || p.tcp.String() == address) && slices.Contains([]string{"tcp", "tcp4", "tcp6"}, network) {
+			return p.tcp
+		}
+	}
+	return nil
+}
+
+// places are those that the owner's code reaches.
+func (o owner) places() []place {
+	if o.door == nil {
+		return nil
+	}
+	return o.world.places
+}
+
+// barred is a call of package net that would have left the world.
+type barred struct {
+	call, at string
+	instead  string // what to do, "" if there is nothing
+}
+
+func (b *barred) Error() string { return "zktorture: " + onlyServers + b.instead }
+
+// told says what was barred, and where.
+func (b *barred) told() string {
+	return fmt.Sprintf("%s is barred, at %s: %s%s", b.call, b.at, onlyServers, b.instead)
+}
+
+const onlyServers = "the simulated world has its ZooKeeper servers and no other network"
+
+// barredMax is how many calls are noted at most in one world.
+const barredMax = 20
+
+// bar notes a call that would leave the world, and returns its error.
+func (o owner) bar(call, instead string) error {
+	b := &barred{call, bubble.Caller(), instead}
+	w := o.world
+	w.enter()
+	defer w.mu.Unlock()
+	if len(w.barred) < barredMax {
+		w.barred = append(w.barred, b)
+	}
+	return b
+}
+
+// instead says what code does that wants to reach a server.
+func (o owner) instead() string {
+	if o.world.terms.Door == ByDialer {
+		return ": connect to the Addresses of workload.Servers, or declare others by workload.At"
+	}
+	return ": this workload's code is given its connection, and code that connects by itself takes workload.Servers"
+}
