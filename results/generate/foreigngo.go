@@ -220,7 +220,7 @@ func (r goRecipe) story(ctx context.Context, dir string, d goDefect) (*simStory,
 func (r goRecipe) simulate(ctx context.Context, dir, faults string) (*runResult, error) {
 	out := filepath.Join(dir, fmt.Sprintf("sim-%s-%s", r.name, faults))
 	args := []string{"run", r.kind, "--recipe", r.name, "--faults", faults, "--episodes", strconv.Itoa(goEpisodes),
-		"--seed", "1", "--out", out, "--json"}
+		"--seed", "1", "--out", out, "--json", "--exact"}
 	var text bytes.Buffer
 	command := exec.CommandContext(ctx, filepath.Join(dir, "torture"), args...)
 	command.Env = append(os.Environ(), "GOMAXPROCS=1")

@@ -10,10 +10,7 @@ import (
 )
 
 // claim is the claim of an instance of a consumer group to a partition, which one instance has at a time.
-type claim struct {
-	*zk.Conn
-	instance *kazoo.ConsumergroupInstance
-}
+type claim struct{ instance *kazoo.ConsumergroupInstance }
 
 const (
 	claimedTopic     = "topic"
@@ -21,7 +18,13 @@ const (
 )
 
 func newClaim(c *zk.Conn, path string) any {
-	return claim{c, kazooStore(c, path).Consumergroup("group").NewInstance()}
+	return claim{kazooStore(c, path).Consumergroup("group").NewInstance()}
+}
+
+func dialClaim(servers []string, path string) any {
+	conf := kazoo.NewConfig()
+	conf.Chroot, conf.Logger = path, silence{}
+	return claim{made(kazoo.NewKazoo(servers, conf)).Consumergroup("group").NewInstance()}
 }
 
 // kazooStore is what NewKazoo makes.

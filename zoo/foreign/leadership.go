@@ -12,16 +12,20 @@ import (
 
 // candidate is docker/leadership over docker/libkv's store for ZooKeeper: a leadership.Candidate for each campaign.
 type candidate struct {
-	*zk.Conn
 	store store.Store
 	path  string
 	run   *leadership.Candidate
 	over  chan struct{} // closed when run's channels are
 }
 
-func newCandidate(c *zk.Conn, path string) any {
-	key := strings.TrimPrefix(path, "/") // libkv puts the slash there itself
-	return &candidate{Conn: c, store: libkvStore(c), path: key}
+func newCandidate(c *zk.Conn, path string) any { return candidateOver(libkvStore(c), path) }
+
+func dialCandidate(servers []string, path string) any {
+	return candidateOver(made(zookeeper.New(servers, nil)), path)
+}
+
+func candidateOver(s store.Store, path string) any {
+	return &candidate{store: s, path: strings.TrimPrefix(path, "/")} // libkv puts the slash there itself
 }
 
 // libkvStore is what zookeeper.New makes.

@@ -17,6 +17,8 @@ type Recipe struct {
 	Module     string // that has it
 	New        func(c *zk.Conn, path string) any
 	Samuel     func(c *samuel.Conn, path string) any // for github.com/samuel/go-zookeeper, which New's library continues
+	// Dials is how the project itself makes one that connects to the servers. Simulated worlds make it so, in exact mode.
+	Dials func(servers []string, path string) any
 
 	Terms []workload.Option // what it promises less than its kind does
 }
@@ -28,10 +30,10 @@ var listed = []Recipe{
 	{Kind: "lock", Name: "go-zookeeper", Module: "github.com/go-zookeeper/zk", New: newGoZookeeper},
 	{Kind: "lock", Name: "gnmi-gateway", Module: "github.com/openconfig/gnmi-gateway", New: newGNMI, Terms: unfair},
 	{Kind: "lock", Name: "byteway", Module: "github.com/bytewayio/byteway/cypress", New: newByteway},
-	{Kind: "lock", Name: "vault", Module: "github.com/hashicorp/vault", New: newVault},
-	{Kind: "lock", Name: "valkeyrie", Module: "github.com/kvtools/zookeeper", New: newValkeyrie},
-	{Kind: "lock", Name: "kazoo-go", Module: "github.com/wvanbergen/kazoo-go", Samuel: newClaim, Terms: unfair},
-	{Kind: "election", Name: "leadership", Module: "github.com/docker/leadership", Samuel: newCandidate},
+	{Kind: "lock", Name: "vault", Module: "github.com/hashicorp/vault", New: newVault, Dials: dialVault},
+	{Kind: "lock", Name: "valkeyrie", Module: "github.com/kvtools/zookeeper", New: newValkeyrie, Dials: dialValkeyrie},
+	{Kind: "lock", Name: "kazoo-go", Module: "github.com/wvanbergen/kazoo-go", Samuel: newClaim, Dials: dialClaim, Terms: unfair},
+	{Kind: "election", Name: "leadership", Module: "github.com/docker/leadership", Samuel: newCandidate, Dials: dialCandidate},
 }
 
 // Find returns the recipe of a kind and a name, and false if there is none.

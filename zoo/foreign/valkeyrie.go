@@ -16,12 +16,14 @@ type valkeyrie struct {
 	done   context.CancelFunc
 }
 
-func newValkeyrie(c *zk.Conn, path string) any {
-	locker, err := valkeyrieStore(c).NewLock(context.Background(), path, &store.LockOptions{Value: []byte("owner")})
-	if err != nil {
-		panic(err) // it returns none
-	}
-	return &valkeyrie{locker: locker}
+func newValkeyrie(c *zk.Conn, path string) any { return valkeyrieLock(valkeyrieStore(c), path) }
+
+func dialValkeyrie(servers []string, path string) any {
+	return valkeyrieLock(made(zookeeper.New(context.Background(), servers, nil)), path)
+}
+
+func valkeyrieLock(s store.Store, path string) any {
+	return &valkeyrie{locker: made(s.NewLock(context.Background(), path, &store.LockOptions{Value: []byte("owner")}))}
 }
 
 // valkeyrieStore is what zookeeper.New makes.

@@ -3,6 +3,7 @@ package foreign
 import (
 	"context"
 	"crypto/rand"
+	"strings"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/hashicorp/go-hclog"
@@ -21,6 +22,11 @@ type vaultLock struct {
 }
 
 func newVault(c *zk.Conn, path string) any { return &vaultLock{backend: vaultBackend(c, path)} }
+
+func dialVault(servers []string, path string) any {
+	conf := map[string]string{"address": strings.Join(servers, ","), "path": path}
+	return &vaultLock{backend: made(vault.NewZooKeeperBackend(conf, hclog.NewNullLogger())).(*vault.ZooKeeperBackend)}
+}
 
 // vaultBackend is what NewZooKeeperBackend makes.
 func vaultBackend(c *zk.Conn, path string) *vault.ZooKeeperBackend {

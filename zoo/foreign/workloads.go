@@ -1,8 +1,6 @@
 package foreign
 
 import (
-	"time"
-
 	"github.com/go-zookeeper/zk"
 	"github.com/rs/zerolog"
 	samuel "github.com/samuel/go-zookeeper/zk"
@@ -21,6 +19,8 @@ func Kinds() (all []*workload.Kind) {
 	return all
 }
 
+func init() { zk.DefaultLogger, samuel.DefaultLogger = silence{}, silence{} } // of those that connect by themselves
+
 type silence struct{}
 
 func (silence) Printf(string, ...any) {}
@@ -36,15 +36,16 @@ func of[T any](
 	r Recipe, kind func(new func(c recipes.Conn, path string) T, opts ...workload.Option) *workload.Workload,
 ) *workload.Workload {
 	opts := append([]workload.Option{workload.Named(r.Name), workload.Existing()}, r.Terms...)
-	if r.New != nil {
-		return workload.Of(kind, func(c *zk.Conn, path string) T { return r.New(c, path).(T) }, opts...)
+	if r.Dials != nil {
+		return workload.Of(kind, func(s workload.Servers, path string) T { return r.Dials(s.Addresses, path).(T) }, opts...)
 	}
-	return workload.Of(kind, func(s workload.Servers, path string) T {
-		c, _, err := samuel.Connect(s.Literals, 10*time.Second, samuel.WithDialer(samuel.Dialer(s.Dial)),
-			samuel.WithLogInfo(false), samuel.WithLogger(silence{}))
-		if err != nil {
-			panic(err) // it returns one for addresses only
-		}
-		return r.Samuel(c, path).(T)
-	}, append(opts, workload.Closing())...)
+	return workload.Of(kind, func(c *zk.Conn, path string) T { return r.New(c, path).(T) }, opts...)
+}
+
+// made is what a constructor returns that connects: it fails for its arguments only, and reaches the servers later.
+func made[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
