@@ -20,8 +20,8 @@ const placed = {
   tutorial: ['tutorial/one-znode', 'tutorial/queue', 'tutorial/lost-replies', 'tutorial/sessions', 'tutorial/beyond'],
   howto: [
     'howto/own-recipe', 'howto/conn', 'howto/own-kind', 'howto/other-languages', 'serve', 'howto/choose-a-strategy',
-    'howto/what-tests-expect', 'exact', 'howto/read-a-failure', 'howto/read-a-story', 'howto/check-a-history', 'howto/known-bugs', 'ensemble',
-    'live', 'proxy', 'workers', 'ci', 'campaign',
+    'howto/what-tests-expect', 'exact', 'howto/read-a-failure', 'howto/read-a-story', 'howto/check-a-history', 'howto/known-bugs', 'found',
+    'ensemble', 'live', 'proxy', 'workers', 'ci', 'campaign',
   ],
   reference: ['glossary', 'recipes', 'reference/torture'],
   explanation: ['explanation/overview', 'explanation/what-a-pass-proves', 'explanation/fidelity', 'ARCHITECTURE'],

@@ -1,0 +1,117 @@
+package zktorture_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/zoo"
+)
+
+// defect is a row of docs/found.md.
+type defect struct{ what, needs, where, by, real, reported string }
+
+var (
+	project     = regexp.MustCompile(`(?m)^## (.+) \(([^)]+)\)$`)
+	byZoo       = regexp.MustCompile("`torture zoo (\\w+)`")
+	byForeign   = regexp.MustCompile("`go -C zoo/foreign test -run (Test\\w+)/([\\w-]+)`")
+	realServers = []string{"no", "the project", "the project, by hand", "the mechanism"}
+)
+
+// TestFound checks that each row of docs/found.md names a known bug, or a test of an unmodified module, that needs the
+// faults which the row names, and that the page and README.md count right.
+func TestFound(t *testing.T) {
+	var known string
+	for _, name := range glob(t, "zoo/foreign/*_test.go", "zoo/foreign/known.tsv") {
+		known += page(t, name)
+	}
+	confirmed := page(t, "results/confirmed.md")
+	text := page(t, "docs/found.md")
+	var languages []string
+	rows, unreported, projects := 0, 0, project.FindAllStringSubmatchIndex(text, -1)
+	for i, at := range projects {
+		end := len(text)
+		if i+1 < len(projects) {
+			end = projects[i+1][0]
+		}
+		languages = append(languages, text[at[4]:at[5]])
+		all := defects(text[at[1]:end])
+		if len(all) == 0 {
+			t.Errorf("docs/found.md: %s has no row", text[at[2]:at[3]])
+		}
+		for _, d := range all {
+			rows++
+			if d.reported == "—" {
+				unreported++
+			}
+			if err := d.check(known, confirmed); err != nil {
+				t.Errorf("docs/found.md: %s: %v", d.what, err)
+			}
+		}
+	}
+	slices.Sort(languages)
+	languages = slices.Compact(languages)
+	last := len(languages) - 1
+	where := strings.Join(languages[:last], ", ") + " and " + languages[last]
+	for name, counts := range map[string]string{
+		"docs/found.md": fmt.Sprintf("finds %d defects in %d projects, in %s; of %d of them we know no report", rows,
+			len(projects), where, unreported),
+		"README.md": fmt.Sprintf("[%d defects in %d projects](docs/found.md), in %s", rows, len(projects), where),
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(page(t, name)), " "), counts) {
+			t.Errorf("%s does not say %q", name, counts)
+		}
+	}
+}
+
+func glob(t *testing.T, patterns ...string) (names []string) {
+	t.Helper()
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v %v", pattern, found, err)
+		}
+		names = append(names, found...)
+	}
+	return names
+}
+
+// defects are the rows of a table.
+func defects(text string) (all []defect) {
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		if strings.HasPrefix(line, "| ") && len(cells) == 6 && !strings.Contains(line, "| found by |") {
+			all = append(all, defect{strings.TrimSpace(cells[0]), cells[1], cells[2], cells[3], cells[4], strings.TrimSpace(cells[5])})
+		}
+	}
+	return all
+}
+
+// check returns why a row is wrong. known are the tests of package foreign and the table of what they find.
+func (d defect) check(known, confirmed string) error {
+	if !slices.Contains(realServers, d.real) {
+		return fmt.Errorf("it says %q of real servers", d.real)
+	}
+	if m := byZoo.FindStringSubmatch(d.by); m != nil {
+		found, err := zoo.Find(m[1:])
+		if err != nil || found[0].Needs != d.needs {
+			return fmt.Errorf("%s does not need %s: %v", m[1], d.needs, err)
+		}
+		if d.real == "the mechanism" && !regexp.MustCompile(`(?m)^\| `+m[1]+` \|.*\| confirmed`).MatchString(confirmed) {
+			return fmt.Errorf("results/confirmed.md does not confirm %s", m[1])
+		}
+		return nil
+	}
+	m := byForeign.FindStringSubmatch(d.by)
+	if m == nil {
+		return fmt.Errorf("no command finds it: %s", d.by)
+	}
+	row := regexp.MustCompile(`(?m)^\w+\t[\w-]+\t` + m[2] + `\t` + d.needs + `\t[a-z]`)
+	if !strings.Contains(known, "func "+m[1]+"(") || m[1] == "TestKnownDefectsAreFound" && !row.MatchString(known) {
+		return fmt.Errorf("zoo/foreign has no test that finds it: %s", d.by)
+	}
+	return nil
+}
