@@ -169,7 +169,7 @@ func resolve(t *testing.T, target string) error {
 	return fmt.Errorf("%s has no heading for #%s", file, fragment)
 }
 
-var animal = regexp.MustCompile(`\b(W|L|LK|ZL|DQ|SP|P|B|Q|S|E|X|C|R|F|D|T|G)\d+\b`)
+var animal = regexp.MustCompile(`\b(W|L|LK|ZL|DQ|SP|P|B|Q|S|E|X|C|R|F|D|T|G|M)\d+\b`)
 
 // TestCookbook checks that the index of the cookbook lists each page, that each page leads to the glossary and names
 // published bugs, and that the zoo has them.

@@ -31,6 +31,9 @@ var lockBreeds = breeds{
 	{"L12", goZKLock("before 1d7be4e")},
 	{"L13", goZKLock("before f774f13")},
 	{"L14", goZKLock("before 21b4929")},
+	{"L31", kin("xuqil/zk-lock 075a3e8, Lock")},
+	{"L32", kin("DataDog/kafka-kit v4.2.1, ZooKeeperLock")},
+	{"L33", kin("curator-go/curator 8a961ea, InterProcessMutex")},
 }
 
 func writeLockNamed(use string) string { return "published/WriteLock" + use + ", bugs: " }
@@ -39,9 +42,11 @@ func writeLock(use string) breed {
 	return own(workload.Lock, writeLockNamed(use), published.NewLocker, workload.Dialect{Callbacks: true}.Option())
 }
 
-func goZKLock(commit string) breed {
-	return own(workload.Lock, "go-zookeeper "+commit+", Lock with ", published.NewGoZKLock).
-		mendedAs("go-zookeeper, Lock with ")
+func goZKLock(commit string) breed { return kin("go-zookeeper " + commit + ", Lock") }
+
+// kin is a lock that goes the way of go-zookeeper's.
+func kin(name string) breed {
+	return own(workload.Lock, name+" with ", published.NewGoZKLock).mendedAs("go-zookeeper, Lock with ")
 }
 
 // newOneAttempt makes a lock that tries an operation once, as no episode has faults for ten times.

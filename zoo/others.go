@@ -19,12 +19,18 @@ var otherBreeds = breeds{
 	{"E4 E5",
 		own(workload.Election, "Apache ZooKeeper 3.9, LeaderElectionSupport with ",
 			published.NewLeaderElectionSupport)},
+	{"E8 E9", own(workload.Election, "Comcast/go-leaderelection 1d7a4ea, Election with ", published.NewLeaderElectionSupport).
+		mendedAs("Apache ZooKeeper 3.9, LeaderElectionSupport with ")},
+	{"E10", own(workload.Election, "dcos/dcos-go 3b86d9c, Elector with ", published.NewElector)},
 	{"E7",
 		own(workload.Election, "ZooKeeper Recipes and Solutions, Leader Election with ", published.NewElectionRecipe)},
 	{"X1", own(workload.Lock, "a lock on kazoo's watches with ", published.NewWatchedLock).by(goclient.SemanticsKazoo)},
 	{"C1 C9 X5", own(workload.Counter, "kazoo 2.8, kazoo/recipe/counter.py with ", published.NewKazooCounter)},
 	{"C2", own(workload.Counter, "Apache Curator 5.4, DistributedAtomicLong with ", published.NewCuratorCounter)},
-	{"C3", own(workload.Counter, "CURATOR-688 with ", published.NewCuratorSharedCount)},
+	{"C3 C4", own(workload.Counter, "CURATOR-688 with ", published.NewCuratorSharedCount)},
+	{"B18", own(workload.Barrier, "kazoo 2.8, kazoo/recipe/barrier.py, Barrier with ", published.NewKazooBarrier)},
+	{"M1 M2 M3 M4", registry("go-kratos/kratos v3.0.0")},
+	{"M5 M6", registry("gogf/gf v2.9.8")},
 	{"canary", breed{make: canary, rate: canaryRate}},
 }
 
@@ -41,4 +47,12 @@ func leases(new func(recipes.Conn, string) workload.Permitter, opts ...workload.
 // forOne is the constructor of a semaphore of one permit.
 func forOne[R any](new func(recipes.Conn, string, int, published.Bugs) R) constructor[R] {
 	return func(c recipes.Conn, path string, bugs published.Bugs) R { return new(c, path, 1, bugs) }
+}
+
+func registry(project string) breed {
+	return breed{name: project + ", Registry with ", make: func(bugs published.Bugs, opts ...workload.Option) *workload.Workload {
+		return workload.Membership(func(c recipes.Conn, path, name string) workload.Grouper {
+			return published.NewRegistry(c, path, name, bugs)
+		}, opts...)
+	}}.mendedAs("go-kratos/kratos, Registry with ")
 }

@@ -6,6 +6,8 @@ require (
 	github.com/bytewayio/byteway/cypress v1.4.13
 	github.com/docker/leadership v0.1.0
 	github.com/docker/libkv v0.2.1
+	github.com/go-kit/kit v0.13.0
+	github.com/go-kit/log v0.2.0
 	github.com/go-zookeeper/zk v1.0.4
 	github.com/hashicorp/go-hclog v1.5.0
 	github.com/hashicorp/vault v1.14.8
@@ -30,6 +32,7 @@ require (
 	github.com/dgryski/go-rendezvous v0.0.0-20200823014737-9f7001d12a5f // indirect
 	github.com/fatih/color v1.19.0 // indirect
 	github.com/felixge/httpsnoop v1.0.3 // indirect
+	github.com/go-logfmt/logfmt v0.5.1 // indirect
 	github.com/go-redis/redis/v8 v8.11.5 // indirect
 	github.com/golang-collections/collections v0.0.0-20130729185459-604e922904d3 // indirect
 	github.com/google/uuid v1.3.1 // indirect

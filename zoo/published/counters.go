@@ -239,10 +239,10 @@ func (c *CuratorSharedCount) trySetValue(ctx context.Context, value int64) (done
 	case err == nil:
 		c.updateValue(number{value, stat.Version, stat.Mzxid})
 		return true, nil
+	case errors.Is(err, zk.ErrBadVersion) && (lost == nil || c.bugs.Has("C4")):
+		return false, c.readValue(ctx) // BUG: C4 the one who has changed it may have been the lost try
 	case lost != nil:
 		return false, &recipes.UnknownOutcomeError{Op: "add", Path: c.path, Data: written(value), Err: err}
-	case errors.Is(err, zk.ErrBadVersion):
-		return false, c.readValue(ctx)
 	}
 	return false, err
 }

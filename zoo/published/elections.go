@@ -2,6 +2,7 @@ package published
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/go-zookeeper/zk"
@@ -47,6 +48,27 @@ func (e NetElection) Campaign(ctx context.Context) error {
 	return e.Waiter.Campaign(ctx)
 }
 
+// NewElector returns a candidate that reads who leads. After elector.go of dcos/dcos-go 3b86d9c, which wakes all candidates.
+func NewElector(conn recipes.Conn, basePath string, bugs Bugs) *Waiter {
+	e, leader := newWaiter(conn, basePath, "_c_", "-lock-"), ""
+	e.inTheWay = func(children []string, own int) string {
+		leader = children[0]
+		return rightBefore(children, own)
+	}
+	e.await = func(ctx context.Context, name string) (bool, error) {
+		err := retry(ctx, func() error { _, _, err := conn.Get(basePath + "/" + leader); return err })
+		gone := errors.Is(err, zk.ErrNoNode)
+		if gone && !bugs.Has("E10") { // BUG: E10 it may resign between list and read
+			return false, nil
+		}
+		if err == nil {
+			err = e.awaitDeletion(ctx, name)
+		}
+		return false, err
+	}
+	return e
+}
+
 // NewLeaderLatch returns a candidate. After com.netflix.curator.framework.recipes.leader.LeaderLatch,
 // Netflix Curator 1.1 (2012): its start and await.
 func NewLeaderLatch(client recipes.Conn, latchPath string, bugs Bugs) *Waiter {
@@ -63,7 +85,7 @@ func NewLeaderLatch(client recipes.Conn, latchPath string, bugs Bugs) *Waiter {
 
 // LeaderElectionSupport elects a leader: a candidate makes an offer, and the offer with the lowest number leads.
 // After org.apache.zookeeper.recipes.leader.LeaderElectionSupport, Apache ZooKeeper 3.9. The names have a hyphen
-// more; the host names are left out.
+// more; the host names are left out. With E8 or E9 it does what Election.go of Comcast/go-leaderelection 1d7a4ea does.
 type LeaderElectionSupport struct {
 	contender
 	owner // in the state ELECTED
@@ -88,8 +110,8 @@ func (s *LeaderElectionSupport) Campaign(ctx context.Context) error {
 }
 
 func (s *LeaderElectionSupport) makeOffer(ctx context.Context) (err error) {
-	// BUG: E4 nothing in the name tells whose it is: an offer whose reply is lost stays, and the next waits for it
-	if s.bugs.Has("E4") {
+	// BUG: E4, E8 nothing in the name tells whose it is: an offer whose reply is lost stays, and the next waits for it
+	if s.bugs.Has("E4") || s.bugs.Has("E8") {
 		s.path, err = createUnder(s.client, s.dir, "n_-", zk.FlagEphemeralSequential)
 		return err
 	}
@@ -98,7 +120,15 @@ func (s *LeaderElectionSupport) makeOffer(ctx context.Context) (err error) {
 
 func (s *LeaderElectionSupport) becomeLeader(watch <-chan zk.Event) {
 	h := s.begin()
-	if !s.bugs.Has("E5") { // BUG: E5 the state stays ELECTED when the session has expired
+	switch {
+	case s.bugs.Has("E5"): // BUG: E5 the state stays ELECTED when the session has expired
+	case s.bugs.Has("E9"):
+		go func() {
+			if event := <-watch; event.Type == zk.EventNodeDeleted { // BUG: E9 an expiry is another event
+				h.over.Store(true)
+			}
+		}()
+	default:
 		go h.keep(watch)
 	}
 }

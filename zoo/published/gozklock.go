@@ -33,6 +33,7 @@ type GoZKLock struct {
 	least     int64  // below all numbers
 	holds     func(ctx context.Context, ours, first bool) (bool, error)
 	gone      func(ctx context.Context) error // the next in line was not there
+	waits     func(ctx context.Context, ch <-chan zk.Event) error
 	woken     func(event zk.Event) error
 }
 
@@ -46,8 +47,8 @@ func NewGoZKLock(c recipes.Conn, path string, bugs Bugs) *GoZKLock {
 		woken:   func(zk.Event) error { return nil },
 	}
 	l.failed = func(_ context.Context, err error) error { return l.place.orWithdraw(err) }
-	l.numbered, l.holds = l.place.order, l.confirm
-	return mistaken(l, bugs.Has, goZKLockMistakes)
+	l.numbered, l.holds, l.waits = l.place.order, l.confirm, l.hear
+	return mistaken(mistaken(l, bugs.Has, goZKLockMistakes), bugs.Later, goZKLockKin)
 }
 
 var goZKLockMistakes = []mistake[GoZKLock]{
@@ -82,6 +83,27 @@ var goZKLockMistakes = []mistake[GoZKLock]{
 	}},
 	// BUG: L12 number 0 is skipped, and l.path + "/" is watched: NoNode in 2016, an invalid path today
 	{"L12", func(l *GoZKLock) { l.least = 0 }},
+}
+
+// goZKLockKin are mistakes of locks that other projects have written in the same way.
+var goZKLockKin = []mistake[GoZKLock]{
+	{"L31", func(l *GoZKLock) {
+		l.failed = func(ctx context.Context, err error) error {
+			if ctx.Err() != nil { // BUG: L31 who gives up returns, and the znode stays in the queue
+				return err
+			}
+			return l.place.orWithdraw(err)
+		}
+	}},
+	{"L32", func(l *GoZKLock) {
+		l.ask = once
+		l.failed = func(_ context.Context, err error) error {
+			l.c.Delete(l.place.path, -1) // BUG: L32 once, on the broken connection, and its error is dropped
+			return err
+		}
+	}},
+	// BUG: L33 the timer is set to less than nothing: who waits looks again at once
+	{"L33", func(l *GoZKLock) { l.waits = func(context.Context, <-chan zk.Event) error { return nil } }},
 }
 
 // Lock waits until the lock is acquired or an error occurs. If this instance has the lock already
@@ -204,7 +226,7 @@ func (l *GoZKLock) await(ctx context.Context, name string) error {
 	case err != nil:
 		return err
 	}
-	return l.hear(ctx, ch)
+	return l.waits(ctx, ch)
 }
 
 func (l *GoZKLock) hear(ctx context.Context, ch <-chan zk.Event) error {

@@ -1,7 +1,8 @@
-package zktorture_test
+package docs
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,7 +12,7 @@ import (
 	"github.com/zktorture/zktorture/zoo"
 )
 
-// defect is a row of docs/found.md.
+// defect is a row of found.md.
 type defect struct{ what, needs, where, by, real, reported string }
 
 var (
@@ -21,15 +22,15 @@ var (
 	realServers = []string{"no", "the project", "the project, by hand", "the mechanism"}
 )
 
-// TestFound checks that each row of docs/found.md names a known bug, or a test of an unmodified module, that needs the
+// TestFound checks that each row of found.md names a known bug, or a test of an unmodified module, that needs the
 // faults which the row names, and that the page and README.md count right.
 func TestFound(t *testing.T) {
 	var known string
-	for _, name := range glob(t, "zoo/foreign/*_test.go", "zoo/foreign/known.tsv") {
+	for _, name := range glob(t, "../zoo/foreign/*_test.go", "../zoo/foreign/known.tsv") {
 		known += page(t, name)
 	}
-	confirmed := page(t, "results/confirmed.md")
-	text := page(t, "docs/found.md")
+	confirmed := page(t, "../results/confirmed.md")
+	text := page(t, "found.md")
 	var languages []string
 	rows, unreported, projects := 0, 0, project.FindAllStringSubmatchIndex(text, -1)
 	for i, at := range projects {
@@ -40,7 +41,7 @@ func TestFound(t *testing.T) {
 		languages = append(languages, text[at[4]:at[5]])
 		all := defects(text[at[1]:end])
 		if len(all) == 0 {
-			t.Errorf("docs/found.md: %s has no row", text[at[2]:at[3]])
+			t.Errorf("found.md: %s has no row", text[at[2]:at[3]])
 		}
 		for _, d := range all {
 			rows++
@@ -48,7 +49,7 @@ func TestFound(t *testing.T) {
 				unreported++
 			}
 			if err := d.check(known, confirmed); err != nil {
-				t.Errorf("docs/found.md: %s: %v", d.what, err)
+				t.Errorf("found.md: %s: %v", d.what, err)
 			}
 		}
 	}
@@ -57,9 +58,9 @@ func TestFound(t *testing.T) {
 	last := len(languages) - 1
 	where := strings.Join(languages[:last], ", ") + " and " + languages[last]
 	for name, counts := range map[string]string{
-		"docs/found.md": fmt.Sprintf("finds %d defects in %d projects, in %s; of %d of them we know no report", rows,
+		"found.md": fmt.Sprintf("finds %d defects in %d projects, in %s; of %d of them we know no report", rows,
 			len(projects), where, unreported),
-		"README.md": fmt.Sprintf("[%d defects in %d projects](docs/found.md), in %s", rows, len(projects), where),
+		"../README.md": fmt.Sprintf("[%d defects in %d projects](docs/found.md), in %s", rows, len(projects), where),
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(page(t, name)), " "), counts) {
 			t.Errorf("%s does not say %q", name, counts)
@@ -77,6 +78,15 @@ func glob(t *testing.T, patterns ...string) (names []string) {
 		names = append(names, found...)
 	}
 	return names
+}
+
+func page(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // defects are the rows of a table.

@@ -2,6 +2,7 @@ package published
 
 import (
 	"context"
+	"errors"
 
 	"github.com/go-zookeeper/zk"
 
@@ -233,4 +234,78 @@ func (b *KazooDoubleBarrier) awaitGone(ctx context.Context, name string) error {
 		return err
 	}
 	return b.hear(ctx, deleted)
+}
+
+// KazooBarrier is shut while its znode is there. After kazoo.recipe.barrier.Barrier, kazoo 2.8 to 2.11
+// (python-zk/kazoo, kazoo/recipe/barrier.py).
+// A change whose reply is lost is not repeated here: a second delete might open what another has shut.
+type KazooBarrier struct {
+	client    recipes.Conn
+	dir, path string
+	bugs      Bugs
+}
+
+// barrierName is the znode's name in its directory.
+const barrierName = "barrier"
+
+// NewKazooBarrier returns a barrier in a directory; nothing is sent before it is used.
+func NewKazooBarrier(client recipes.Conn, dir string, bugs Bugs) *KazooBarrier {
+	return &KazooBarrier{client, dir, dir + "/" + barrierName, bugs}
+}
+
+// Shut makes the znode (create).
+func (b *KazooBarrier) Shut(context.Context) error {
+	_, err := createUnder(b.client, b.dir, barrierName, zk.FlagPersistent)
+	return b.outcome("shut", err, zk.ErrNodeExists)
+}
+
+// Open deletes the znode (remove).
+func (b *KazooBarrier) Open(context.Context) error {
+	return b.outcome("open", b.client.Delete(b.path, -1), zk.ErrNoNode)
+}
+
+// outcome is the error of a change, nil if there was nothing to do.
+func (b *KazooBarrier) outcome(change string, err, done error) error {
+	switch {
+	case errors.Is(err, done):
+		return nil
+	case connectionLoss(err):
+		return &recipes.UnknownOutcomeError{Op: change, Path: b.path, Err: err}
+	}
+	return err
+}
+
+// Wait waits until the barrier is cleared.
+func (b *KazooBarrier) Wait(ctx context.Context) error {
+	for {
+		watch, err := b.look(ctx)
+		if watch == nil || err != nil {
+			return err
+		}
+		event, err := awaitAny(ctx, watch)
+		if event.Type == zk.EventNodeDeleted || err != nil {
+			return err
+		}
+		if b.bugs.Has("B18") && event.Err != zk.ErrClosing { // BUG: B18 an expiry ends the watch, too
+			<-ctx.Done()
+			return ctx.Err()
+		}
+	}
+}
+
+// look sets a watch on the znode, nil if it was not there at a moment during the call.
+func (b *KazooBarrier) look(ctx context.Context) (watch <-chan zk.Event, err error) {
+	for {
+		session := b.client.SessionID()
+		if err := catchUp(ctx, b.client, b.path); err != nil {
+			return nil, err
+		}
+		err = retry(ctx, func() (err error) { _, _, watch, err = b.client.GetW(b.path); return err })
+		if errors.Is(err, zk.ErrNoNode) {
+			watch, err = nil, nil
+		}
+		if err != nil || session != 0 && session == b.client.SessionID() {
+			return watch, err
+		}
+	}
 }
