@@ -26,6 +26,7 @@ var exactWorlds = map[string]func() sim.Workload{
 	},
 	"plain":  plainLock,
 	"racing": racingLock,
+	"mutex":  mutexLock, "package": packageMutexLock, "rwmutex": rwMutexLock, "once": onceLock, "opposite": oppositeLock,
 }
 
 // exactChild is the variable with what a process of TestExactAcrossProcesses does.

@@ -21,7 +21,7 @@ var frozen = map[string]struct {
 	reason string // part of what is said
 	at     string // the function named
 }{
-	"mutex":  {newMutexHolder, "sync.Mutex", "mutexHolder).Lock"},
+	"mutex":  {newMutexHolder, "waits in sync.Mutex.Lock at sim/freeze_test.go:", "mutexHolder).Lock"},
 	"spins":  {newSpinner, "is busy without calling", "spinner).Lock"},
 	"spins2": {newBackgroundSpinner, "is busy without calling", "spinForEver"},
 	"judges": {newOurLock, "a mistake of the workload's", "judgeForEver"},

@@ -30,7 +30,7 @@ func (r *readiness) Rests(w *world.View) {
 	if step > r.until {
 		return
 	}
-	now := bubble.Goroutines()
+	now := bubble.Goroutines(bubble.StackBytesMax)
 	m := moved{step: step}
 	for id, stack := range now {
 		before, known := r.last[id]

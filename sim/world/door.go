@@ -192,7 +192,7 @@ func (d *door) hand(h handed) {
 	}
 	h.user = h.line.User
 	if h.user < 0 {
-		h.user = d.process.woken
+		h.user = d.process.runs()
 	}
 	w.handed = append(w.handed, h)
 	w.wake()

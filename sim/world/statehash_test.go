@@ -48,13 +48,13 @@ func TestFieldsAreClassed(t *testing.T) {
 		"deaf": "follows: the history", "expiriesBefore": "follows: what it was told", "telling toldLate": "scratch: of one step", "id": "constant",
 		"clients": "follows: inProcess, the only one", "clientsRoom": "scratch: memory",
 		"inProcess users incarnation held heldEvent paused crashed": testkit.Hashed,
-		"door woken": wire, "world": "constant", "asking": "scratch: of the liveness phase",
+		"door woken behind": wire, "world": "constant", "asking": "scratch: of the liveness phase",
 		"expiriesSeen crashes": testkit.Hashed + " by number; when is in the history, and in what it was told",
 	})
 	testkit.FieldsAreClassed(t, reflect.TypeFor[User](), map[string]string{
 		"Client Index world process conn": "constant", "Incarnation": "follows: its process's",
 		"told toldAt": "follows: what its process was told; when is compared with the present step only", "op done resting stalledLong": testkit.Hashed, "dead": "follows: crashed", "atDeath": "constant", "guids": "follows: what it was told",
-		"stamped stamps sent": "scratch: of one step", "over": wire, "spare": "scratch: memory",
+		"stamped stamps sent": "scratch: of one step", "goroutine before": "scratch: for people, and over the wire", "over": wire, "spare": "scratch: memory",
 	})
 	testkit.FieldsAreClassed(t, reflect.TypeFor[Op](), map[string]string{
 		"Name Arg Outcome Result Err Client User Incarnation SessionAt ExpiriesSeen Cancelled Told SelfEnded": testkit.Hashed + " in the history",

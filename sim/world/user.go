@@ -25,18 +25,20 @@ type User struct {
 	Client, Index int // which client, and which of its users
 	Incarnation   int // how often the client has crashed before
 
-	world   *World
-	process *process
-	conn    *goclient.Conn
-	op      *Op
-	done    bool
-	resting bool // it waits for the liveness phase, see AwaitLiveness
-	dead    atomic.Bool
-	atDeath func() // nil: nothing
-	guids   atomic.Uint64
-	spare   *outsideCall // memory to reuse
-	stamped int          // step of the last stamp …
-	stamps  int          // … and how many there were in it
+	world     *World
+	process   *process
+	conn      *goclient.Conn
+	op        *Op
+	done      bool
+	resting   bool // it waits for the liveness phase, see AwaitLiveness
+	dead      atomic.Bool
+	goroutine atomic.Uint64 // that runs the script; 0 but in exact mode
+	before    *User         // the user in its process's life before
+	atDeath   func()        // nil: nothing
+	guids     atomic.Uint64
+	spare     *outsideCall // memory to reuse
+	stamped   int          // step of the last stamp …
+	stamps    int          // … and how many there were in it
 
 	sent int // step in which its last request was sent
 
@@ -162,6 +164,7 @@ func (u *User) knows() goclient.Knowledge {
 }
 
 func (u *User) run() {
+	u.goroutine.Store(bubble.Goroutine())
 	defer u.finish()
 	own(owner{u.world, u.Index, u.process.door})
 	u.world.episode.Run(u)

@@ -2,6 +2,7 @@ package world
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/sim/internal/bubble"
 )
 
 // What a workload may ask of the world when it judges.
@@ -53,11 +55,15 @@ func (w *World) Waiting() []*Op {
 	return waiting
 }
 
-// Explain says in a sentence what a waiting operation waits for: its armed watches and whether they can fire.
+// Explain says in a sentence what a waiting operation waits for: a mutex, and who holds it, or its armed watches and
+// whether they can fire.
 func (w *World) Explain(op *Op) Sentence {
 	text := Say("c%d still waits in %s", op.Client+1, op.Name)
 	if StepOf(op.Call) > 0 {
 		text = Say("%v (called at step %d)", text, StepOf(op.Call))
+	}
+	if behind := behindMutex(w, op.user); behind != "" {
+		return Say("%v: it %s", text, behind)
 	}
 	watches := armed(w, op)
 	if len(watches) == 0 {
@@ -68,6 +74,55 @@ func (w *World) Explain(op *Op) Sentence {
 		text, before = Say("%v%s%v", text, before, watch), "; "
 	}
 	return text
+}
+
+// behindMutex says for which mutex a user's script waits, who holds that, and what the holder waits for; "" if it waits
+// for none.
+func behindMutex(w *World, u *User) string {
+	waits := bubble.MutexWaits()
+	if len(waits) == 0 {
+		return ""
+	}
+	stacks := bubble.Goroutines(bubble.EveryStackBytesMax)
+	text, told := "", []uint64{}
+	for at := u.goroutine.Load(); ; {
+		i := slices.IndexFunc(waits, func(wait [2]uint64) bool { return wait[0] == at })
+		stack, lives := stacks[fmt.Sprintf("goroutine %d", at)]
+		switch {
+		case i < 0 && text == "" || slices.Contains(told, at):
+			return text
+		case i < 0 && !lives:
+			return text + ", whose goroutine has ended"
+		case i < 0:
+			return text + ", which is" + bubble.At(stack)
+		case text != "":
+			text += ", which "
+		}
+		told, at = append(told, at), waits[i][1]
+		text += fmt.Sprintf("waits in %s, held by %s", bubble.MutexPlace(stack), scriptOf(w, at))
+	}
+}
+
+// scriptOf names whose script a goroutine runs.
+func scriptOf(w *World, goroutine uint64) string {
+	for _, p := range w.procs {
+		for i, u := range p.users {
+			for life := u; life != nil; life = life.before {
+				if life.goroutine.Load() != goroutine {
+					continue
+				}
+				name := fmt.Sprintf("c%d", p.id+1)
+				if i > 0 {
+					name += fmt.Sprintf(" (user %d)", i+1)
+				}
+				if life.dead.Load() {
+					name += " before its crash"
+				}
+				return name
+			}
+		}
+	}
+	return "a goroutine"
 }
 
 // armed says of each watch of an operation's session on what it is.

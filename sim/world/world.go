@@ -134,6 +134,7 @@ type process struct {
 	inProcess    *goclient.Client // behind the only client, in process
 	door         *door            // over the wire
 	woken        int              // the user that the loop has woken, -1 if it has woken several or none; guarded by mu
+	behind       uint64           // the users, by bits, that waited for mutexes then; guarded by mu
 	users        []*User
 	incarnation  int
 	held         bool // what the servers send stays on the way …
@@ -344,7 +345,7 @@ func (p *process) launch() {
 	for i, old := range p.users {
 		u := old
 		if old.world != nil {
-			u = &User{Client: p.id, Index: i, done: old.done} // goroutines of its last life have the old one
+			u = &User{Client: p.id, Index: i, done: old.done, before: old} // goroutines of its last life have the old one
 		}
 		u.Incarnation, u.world, u.process, u.told = p.incarnation, w, p, len(p.expiriesSeen)
 		if p.users[i] = u; w.door == InProcess {
@@ -404,7 +405,28 @@ func (p *process) wake(w *World, user int) {
 func (p *process) noteWoken(w *World, user int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p.woken = user
+	p.woken, p.behind = user, p.behindMutexes()
+}
+
+// behindMutexes returns the users, by bits, whose scripts wait for mutexes.
+func (p *process) behindMutexes() (users uint64) {
+	for _, wait := range bubble.MutexWaits() {
+		for i, u := range p.users {
+			if u.goroutine.Load() == wait[0] {
+				users |= 1 << i
+			}
+		}
+	}
+	return users
+}
+
+// runs is the user whose goroutines run: whom the loop has woken, -1 if that was nobody or several, or if somebody has
+// got a mutex meanwhile. World.mu is held.
+func (p *process) runs() int {
+	if p.behind&^p.behindMutexes() != 0 {
+		return -1
+	}
+	return p.woken
 }
 
 // GUIDSeed is the seed of the identities that a client takes in one of its lives, see [goclient.GUID].

@@ -33,3 +33,13 @@ func Plug(
 	lookup func(owner uint64, host string) ([]string, error),
 	bar func(owner uint64, call string) error,
 )
+
+// Goroutine is the number of the caller's goroutine.
+//
+//go:linkname Goroutine runtime.exactGoroutine
+func Goroutine() uint64
+
+// MutexWaits are the goroutines of the caller's bubble that wait for mutexes, each beside one that is in its way.
+//
+//go:linkname MutexWaits runtime.exactMutexes
+func MutexWaits() [][2]uint64

@@ -10,9 +10,10 @@ import (
 
 var bubbleNumber = regexp.MustCompile(`synctest bubble (\d+)`)
 
-// Goroutines returns the stacks of the caller's bubble by goroutine, the simulator's own left out.
-func Goroutines() map[string]string {
-	stacks := AllStacks(stackBytesMax)
+// Goroutines returns the stacks of the caller's bubble by goroutine, the simulator's own left out, of those that fit into
+// the bytes.
+func Goroutines(most int) map[string]string {
+	stacks := AllStacks(most)
 	mine := bubbleNumber.FindString(stacks[0]) + "]"
 	all := map[string]string{}
 	for _, stack := range stacks[1:] {

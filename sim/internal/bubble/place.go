@@ -76,7 +76,7 @@ func (p *Places) NoteWire(call *goclient.Call, pending []*goclient.Call) {
 	}
 	var found []string
 	var stacks [][]Place
-	for id, stack := range Goroutines() {
+	for id, stack := range Goroutines(StackBytesMax) {
 		waits := slices.ContainsFunc(pending, func(other *goclient.Call) bool { return p.from[other] == id })
 		if strings.Contains(stack, "zk.(*Conn).request(") && !waits && !p.dead[id] {
 			found, stacks = append(found, id), append(stacks, placesOfStack(stack))

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// stacksMax is how many different stacks a message shows, and stackBytesMax how much is read to find them.
+// stacksMax is how many different stacks a message shows, and StackBytesMax how much is read to find them.
 const (
 	stacksMax     = 5
-	stackBytesMax = 1 << 20
+	StackBytesMax = 1 << 20
 )
 
 // stackBytes is more than most stacks take, so that one dump suffices.
@@ -23,12 +23,11 @@ const stackBytes = 1 << 11
 const EveryStackBytesMax = 1 << 26
 
 // AwakeStacks returns the stacks of the goroutines in bubbles that are not durably blocked.
-func AwakeStacks() string {
-	awake := func(stack string) bool {
-		head, _, _ := strings.Cut(stack, "\n")
-		return strings.Contains(head, "synctest bubble") && !strings.Contains(head, "durable")
-	}
-	return stacksThat(awake, stackBytesMax)
+func AwakeStacks() string { return stacksThat(awake, StackBytesMax) }
+
+func awake(stack string) bool {
+	head, _, _ := strings.Cut(stack, "\n")
+	return strings.Contains(head, "synctest bubble") && !strings.Contains(head, "durable")
 }
 
 // Stacks returns the stacks of the goroutines in a bubble. What other episodes have left behind does not matter.
@@ -68,7 +67,7 @@ func LoopStacks(function string) string {
 // AllStacks returns the stacks of all goroutines that fit into the bytes, the caller's first, without the labels of
 // [crashFile].
 func AllStacks(most int) []string {
-	buf := make([]byte, min(most, max(stackBytesMax, runtime.NumGoroutine()*stackBytes)))
+	buf := make([]byte, min(most, max(StackBytesMax, runtime.NumGoroutine()*stackBytes)))
 	n := runtime.Stack(buf, true)
 	for n == len(buf) && n < most {
 		buf = make([]byte, min(most, 2*n))

@@ -3,16 +3,15 @@ package runner
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/zktorture/zktorture/sim/internal/bubble"
 )
 
 // describeFreeze says why a bubble stands still, from the stacks of its goroutines. In a bubble every goroutine must
-// come to wait on a channel, a timer or a WaitGroup; one that waits for a sync.Mutex, or computes without end, stops
-// the world. So does a workload that judges for too long, and a bug of the simulator: neither is blamed on the
-// recipe.
+// come to wait on a channel, a timer or a WaitGroup, or in exact mode on a mutex of the bubble's; one that waits for another
+// sync.Mutex, or computes without end, stops the world. So does a workload that judges for too long, and a bug of the
+// simulator: neither is blamed on the recipe.
 func describeFreeze() string {
 	time.Sleep(200 * time.Millisecond) // by the wall clock: lets healthy worlds come to their end
 	return fmt.Sprintf("no progress for %v: %s", FreezeAfter, standsAt())
@@ -21,14 +20,17 @@ func describeFreeze() string {
 // standsAt says at what a bubble stands still.
 func standsAt() string {
 	text, reason := bubble.AwakeStacks(), ""
+	mutexes := bubble.AwakeAtMutexes()
 	judge := bubble.LoopStacks("zktorture/sim/world.judge(")
 	switch {
 	case judge != "":
 		text, reason = judge, "the world has ended and is being judged, "+
 			"which takes too long: a mistake of the workload's and not of the recipe"
-	case strings.Contains(text, "sync.Mutex.Lock") || strings.Contains(text, "sync.RWMutex"):
-		reason = "a recipe keeps a sync.Mutex locked across a ZooKeeper call while another goroutine wants it, " +
-			"which the simulation cannot step over: use a channel as the lock, or do not hold it across calls"
+	case mutexes != "" && bubble.Exact:
+		reason = "a goroutine waits in " + mutexes + ", and a goroutine outside of the world keeps that locked"
+	case mutexes != "":
+		reason = "a goroutine waits in " + mutexes + ", which another keeps locked while it waits for ZooKeeper. Only exact " +
+			"mode steps over that: test with torture test in place of go test, or with torture run --exact"
 	case text != "":
 		reason = "a goroutine of the recipe is busy without calling ZooKeeper, or dialled by itself"
 	default:
