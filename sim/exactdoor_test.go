@@ -160,7 +160,7 @@ func TestExactBarredIsNoViolation(t *testing.T) {
 	}
 }
 
-// Goroutines of timers are their starter's, too, and so are those of a pool of connections.
+// Code of a timer is that of who has set it: it dials, too.
 func TestExactDialsByTimers(t *testing.T) {
 	w := workload.Of(workload.Lock, func(s workload.Servers, path string) workload.Locker {
 		made := make(chan workload.Locker)
