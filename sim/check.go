@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,6 +141,9 @@ func (c *checker) known() (notes []string) {
 func (c *checker) look(notes []string) {
 	t := c.t
 	t.Helper()
+	if testing.Verbose() {
+		c.cfg.Found = c.announce()
+	}
 	r, err := Run(t.Context(), c.w, c.cfg)
 	switch {
 	case err != nil:
@@ -166,6 +170,19 @@ func (c *checker) look(notes []string) {
 		return
 	}
 	t.FailNow()
+}
+
+// announce returns what logs the first violation when it is found, before it is made small.
+func (c *checker) announce() func(episode int, v world.Violation) {
+	told := false
+	return func(episode int, v world.Violation) {
+		if !told {
+			sentence, _, _ := strings.Cut(v.Message, "\n")
+			c.t.Logf("found: %s in episode %d of seed %d: %s\nthis is made small now, and then told as a story", v.Property,
+				episode+1, c.cfg.Seed, sentence)
+		}
+		told = true
+	}
 }
 
 // where says in which episode something was found, if episodes have numbers.

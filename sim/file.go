@@ -25,6 +25,7 @@ func (cfg Config) Counterexample(r Result, f Found) (*replay.Counterexample, err
 		Faults: cfg.Faults.String(), Clients: cfg.Clients, Ops: cfg.Ops, Exact: bubble.Exact,
 		Property: f.Property, Message: f.Message, Hash: digest.Hex(f.Hash),
 		Choices: f.Choices, Trace: replay.Lines(f.Trace), History: history, Divergence: f.Divergence, Wire: r.Wire,
+		Unfinished: f.Unfinished,
 	}, nil
 }
 

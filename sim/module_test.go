@@ -160,12 +160,16 @@ func TestUsersOwnModule(t *testing.T) {
 	write(t, dir, "other_test.go", strings.NewReplacer("TestMyLock", "TestRandom", `"time")`,
 		`"none"), sim.WithStrategy("random"), sim.WithEpisodes(100)`).Replace(ownTest))
 	t.Setenv("GITHUB_ACTIONS", "")
-	out, ok := goTest(t, dir, "-run", "TestMyLock|TestRandom", "-zktorture.seed=1", ".")
+	out, ok := goTest(t, dir, "-run", "TestMyLock|TestRandom", "-zktorture.seed=1", "-v", ".")
 	if ok || strings.Count(out, "(lost-wakeup)")+strings.Count(out, "lost-wakeup in lock (custom): the story is above") != 4 || strings.Contains(out, "::error") {
 		t.Fatalf("the broken lock passes, or is not said to lose a wake-up:\n%s", out)
 	}
 	if story := storyOf(out); len(story) > 18 || strings.Contains(strings.Join(story, "\n"), " c3 ") {
 		t.Errorf("the story is not small: %d lines\n%s", len(story), strings.Join(story, "\n"))
+	}
+	if found := regexp.MustCompile(`found: lost-wakeup in episode \d+ of seed 1: c\d still waits`).FindAllStringIndex(out, -1); len(found) != 2 ||
+		found[0][0] > strings.Index(out, "(lost-wakeup)") {
+		t.Errorf("what was found is not said before its story:\n%s", out)
 	}
 	again := commandsAgain(t, dir, out)
 	if out, ok := goTest(t, dir, "-run", "FuzzMyLock", "."); ok || !strings.Contains(out, "lost-wakeup in lock (custom): the story is above") {

@@ -34,7 +34,7 @@ type Story struct {
 	Title    string `json:"title"`          // one sentence: what broke which property
 	Property string `json:"property"`       // as violations name it
 	Message  string `json:"message"`        // one sentence that names operations, sessions and znodes
-	Note     string `json:"note,omitempty"` // why the run could differ when it is replayed
+	Note     string `json:"note,omitempty"` // why it may not be minimal, or the run could differ when it is replayed
 	Workload string `json:"workload"`
 	Recipe   string `json:"recipe"`
 	Faults   string `json:"faults"` // allowed faults

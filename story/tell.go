@@ -53,15 +53,19 @@ func Headline(workload, recipe, property, message string) string {
 	return text
 }
 
-// note says why a run could be another one the next time.
+// note says why the story may not be minimal, and why a run could be another one the next time.
 func note(c *replay.Counterexample) string {
+	var notes []string
+	if c.Unfinished != "" {
+		notes = append(notes, "it may not be minimal: "+c.Unfinished)
+	}
 	switch {
 	case c.Divergence != nil:
-		return "not repeatable: " + c.Divergence.String()
+		notes = append(notes, "not repeatable: "+c.Divergence.String())
 	case c.Wire && !c.Exact:
-		return world.WireNote
+		notes = append(notes, world.WireNote)
 	}
-	return ""
+	return strings.Join(notes, "; ")
 }
 
 // Same returns an error if a replay is not the run that its counterexample recorded, or did not break the same

@@ -233,7 +233,7 @@ func (r *runCmd) begin() index.Begin {
 func (r *runCmd) simulate(c *console.Context, w *workload.Workload, out *output.Folder) error {
 	bar := output.NewBar(c, r.JSON, r.Episodes, r.Duration)
 	cfg := r.config()
-	cfg.Again, cfg.Progress, cfg.Found = c.Self+" replay FILE", r.meter.Following(bar.Show), bar.Tell
+	cfg.Again, cfg.Progress, cfg.Found = c.Self+" replay FILE", r.meter.Following(bar.Show), bar.Tell(*r.Seed)
 	defer c.EndSoon(bar.Status)()
 	end, err := units.Elsewhere(c, &cfg)
 	if err != nil {

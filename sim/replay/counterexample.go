@@ -35,6 +35,8 @@ type Counterexample struct {
 	Trace    []string        `json:"trace,omitzero"`
 	History  json.RawMessage `json:"history,omitempty"`
 
+	Unfinished string `json:"unfinished,omitempty"` // why it may not be minimal
+
 	// Wire says that clients were go-zookeeper's own, see [world.WireNote].
 	Wire bool `json:"wire,omitempty"`
 

@@ -28,21 +28,29 @@ func NewBar(c *console.Context, quiet bool, episodes int, duration time.Duration
 	return b
 }
 
-// Tell prints the beginning of a violation when it is found.
-func (b *bar) Tell(episode int, v sim.Violation) {
-	b.found.Store(true)
-	if b.quiet {
-		return
+// Tell returns what prints violations when they are found: the first with its whole sentence and what comes next, and of
+// others the beginning.
+func (b *bar) Tell(seed uint64) func(episode int, v sim.Violation) {
+	return func(episode int, v sim.Violation) {
+		first := !b.found.Swap(true)
+		if b.quiet {
+			return
+		}
+		where := "an execution"
+		if episode >= 0 {
+			where = fmt.Sprintf("episode %d", episode)
+		}
+		text := fmt.Sprintf("found: %s in %s: %s", v.Property, where, strings.ReplaceAll(v.Message, "\n", " "))
+		if line := []rune(text); first {
+			sentence, _, _ := strings.Cut(v.Message, "\n")
+			text = console.Wrap(fmt.Sprintf("found: %s in %s of seed %d: %s", v.Property, where, seed, sentence), console.Columns-2) +
+				"\nthe run goes on; then this is made small and told as a story (Ctrl-C: at once, as it is)"
+			text = strings.ReplaceAll(text, "\n", "\n  ")
+		} else if len(line) > console.Columns {
+			text = string(line[:console.Columns-1]) + "…"
+		}
+		b.Line.Above(func() { fmt.Fprintln(b.err, text) })
 	}
-	where := "an execution"
-	if episode >= 0 {
-		where = fmt.Sprintf("episode %d", episode)
-	}
-	line := []rune(strings.ReplaceAll(fmt.Sprintf("found: %s in %s: %s", v.Property, where, v.Message), "\n", " "))
-	if len(line) > console.Columns {
-		line = append(line[:console.Columns-1], '…')
-	}
-	b.Line.Above(func() { fmt.Fprintln(b.err, string(line)) })
 }
 
 // minimisingMax is how many runs one property takes at most, as a rule.
