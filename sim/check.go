@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zktorture/zktorture/internal/escape"
 	"github.com/zktorture/zktorture/sim/internal/draw"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
@@ -31,7 +32,8 @@ func optionsOf(list []Option) (o options) {
 	return o
 }
 
-// WithFaults names the faults that may strike, as in "loss,expiry", "all,-wrap" or "none"; the default is "all".
+// WithFaults names the faults that may strike, as in "loss,expiry", "all,-wrap" or "none". By default
+// they come in stages, see [Stages]. The flag -zktorture.faults comes first.
 func WithFaults(names string) Option {
 	return func(o *options) {
 		faults, err := world.ParseFaults(names)
@@ -51,12 +53,13 @@ func WithEpisodes(n int) Option { return func(o *options) { o.Episodes = n } }
 // WithSeed makes the test draw the same episodes each time. The flag -zktorture.seed comes first.
 func WithSeed(seed uint64) Option { return func(o *options) { o.Seed = max(seed, 1) } }
 
-// WithStrategy selects one of the [Strategies]; the default is mix.
+// WithStrategy selects one of the [Strategies]; the default is stages, or mix if faults are named.
 func WithStrategy(name string) Option { return func(o *options) { o.Strategy = name } }
 
 // The flags of tests that call Check.
 var (
 	episodesFlag = flag.Int("zktorture.episodes", 0, "sim.Check: run so many episodes")
+	faultsFlag   = flag.String("zktorture.faults", "", "sim.Check: let these `faults` strike, such as all,-wrap, from the first episode on")
 	seedFlag     = flag.Uint64("zktorture.seed", 0, "sim.Check: draw the episodes from this `number`")
 	replayFlag   = flag.String("zktorture.replay", "", "sim.Check: run the run in this `file` again, and nothing else")
 )
@@ -105,8 +108,11 @@ func Check(t *testing.T, w world.Workload, opts ...Option) {
 
 // forTest is how a test runs its campaign.
 func (o options) forTest(t *testing.T) (Config, error) {
+	if *faultsFlag != "" {
+		WithFaults(*faultsFlag)(&o)
+	}
 	cfg := o.Config
-	cfg.Strategy = cmp.Or(cfg.Strategy, "mix")
+	cfg.Strategy = cmp.Or(cfg.Strategy, cfg.usual("mix"))
 	cfg.Episodes = cmp.Or(*episodesFlag, cfg.Episodes, episodesDefault)
 	cfg.Seed = cmp.Or(*seedFlag, cfg.Seed, 1+uint64(rand.Uint32()))
 	cfg.Again = goTest(t.Name()) + " -zktorture.replay=FILE"
@@ -190,8 +196,11 @@ func (c *checker) where(f Found) []string {
 	if f.Episode < 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("episode %d of %d broke it; -zktorture.seed=%d finds it, too", f.Episode+1, c.cfg.Episodes,
-		c.cfg.Seed)}
+	flags := fmt.Sprintf("-zktorture.seed=%d", c.cfg.Seed)
+	if *faultsFlag != "" {
+		flags += " -zktorture.faults=" + escape.Shell(*faultsFlag)
+	}
+	return []string{fmt.Sprintf("episode %d of %d broke it; %s finds it, too", f.Episode+1, c.cfg.Episodes, flags)}
 }
 
 // logEach logs sentences.

@@ -57,11 +57,12 @@ func childCrash(args []string) error {
 }
 
 // When the process dies in the middle of an episode a file is left that replays it, and the message names it;
-// in all three ways to run episodes.
+// in all ways to run episodes.
 func TestCrashLeavesAFile(t *testing.T) {
 	ways := map[string]string{
 		"crash random":   `again '?([^"']+\.json)'?`,
 		"crash mix":      `again '?([^"']+\.json)'?`,
+		"crash stages":   `again '?([^"']+\.json)'?`,
 		"test crasher 3": `go test github.com/zktorture/zktorture/sim -run '\^TestAsChild\$/\^3\$' -zktorture\.replay='?([^"']+\.json)'?`,
 	}
 	for way, again := range ways {
@@ -80,6 +81,12 @@ func TestCrashLeavesAFile(t *testing.T) {
 			}
 			if !strings.Contains(read(t, named[1]), `"seed":`) || !strings.Contains(read(t, named[1]), `"episode":`) {
 				t.Errorf("seed or episode are missing:\n%s", read(t, named[1]))
+			}
+			if strategy, ok := strings.CutPrefix(way, "crash "); ok {
+				want := map[bool]string{false: `"faults":"all"`, true: `"faults":"none"`}[strategy == sim.Stages]
+				if text := read(t, named[1]); strings.Count(text, `"faults":`) != 1 || !strings.Contains(text, want) {
+					t.Errorf("the faults of the episode are not %s:\n%s", want, text)
+				}
 			}
 		})
 	}

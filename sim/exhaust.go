@@ -32,7 +32,7 @@ func (c *campaign) exhaust(ctx, stop context.Context, dog *runner.Watchdog) {
 	memory := world.NewMemory()
 	saved := time.Now()
 	for {
-		cfg := c.cfg.episode(nil)
+		cfg := c.cfg.episode(tally.Unnumbered, nil)
 		cfg.Servers, cfg.Made, cfg.Memory, cfg.Number, cfg.Dog = servers, before, memory, s.Runs, dog
 		o := s.In(cfg, func(e *runner.Episode) *world.Run { return runner.Run(c.workload, e) })
 		if before = o.Made; o.Aborted == runner.ErrInterrupted {
@@ -81,7 +81,7 @@ func (c *campaign) leave(s *search.Search) {
 
 // alone makes a run of a search again as any other: only what can be replayed counts.
 func (c *campaign) alone(o *world.Run, servers *fakezk.Ensemble, dog *runner.Watchdog) *world.Run {
-	cfg := c.cfg.episode(o.Choices.Replay())
+	cfg := c.cfg.episode(tally.Unnumbered, o.Choices.Replay())
 	cfg.Servers, cfg.Dog, cfg.Exact = servers, dog, false
 	return runner.Run(c.workload, cfg)
 }

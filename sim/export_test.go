@@ -8,6 +8,7 @@ import (
 	"github.com/zktorture/zktorture/internal/resource"
 	"github.com/zktorture/zktorture/sim/internal/draw"
 	"github.com/zktorture/zktorture/sim/internal/runner"
+	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
 )
 
@@ -58,7 +59,7 @@ func NewHasher() Hasher {
 		if err != nil {
 			panic(err)
 		}
-		e := cfg.episode(source)
+		e := cfg.episode(tally.Unnumbered, source)
 		e.Servers, e.Made, e.Memory = servers, before, memory
 		o := runner.Run(w, e)
 		before = o.Made
@@ -72,7 +73,7 @@ func runOneOn(servers *fakezk.Ensemble, w world.Workload, cfg Config, source wor
 		panic(err)
 	}
 	var trace []world.Step
-	e := cfg.episode(source)
+	e := cfg.episode(tally.Unnumbered, source)
 	e.Servers, e.Trace = servers, &trace
 	o := runner.Run(w, e)
 	return One{o.Violations, o.Unknown, trace, o.Hash, o.Choices, o.Faults, o.Steps, o.Tortured, len(o.Made), o.Aborted, o.Users}

@@ -7,6 +7,7 @@ import (
 	"github.com/zktorture/zktorture/sim/internal/bubble"
 	"github.com/zktorture/zktorture/sim/internal/runner"
 	"github.com/zktorture/zktorture/sim/replay"
+	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
 )
 
@@ -22,7 +23,7 @@ func (cfg Config) Counterexample(r Result, f Found) (*replay.Counterexample, err
 	}
 	return &replay.Counterexample{
 		Format: replay.CounterexampleFormat, Workload: r.Workload, Recipe: r.Recipe,
-		Faults: cfg.Faults.String(), Clients: cfg.Clients, Ops: cfg.Ops, Exact: bubble.Exact,
+		Faults: cfg.terms(f.Episode).Faults.String(), Clients: cfg.Clients, Ops: cfg.Ops, Exact: bubble.Exact,
 		Property: f.Property, Message: f.Message, Hash: digest.Hex(f.Hash),
 		Choices: f.Choices, Trace: replay.Lines(f.Trace), History: history, Divergence: f.Divergence, Wire: r.Wire,
 		Unfinished: f.Unfinished,
@@ -31,5 +32,5 @@ func (cfg Config) Counterexample(r Result, f Found) (*replay.Counterexample, err
 
 // doomed is what is left of an episode of the campaign in which the process dies.
 func (cfg Config) doomed(w world.Workload) runner.Doomed {
-	return replay.Doomed(w, cfg.terms(), cfg.Seed, cfg.Again)
+	return replay.Doomed(w, cfg.terms(tally.Unnumbered), cfg.Seed, cfg.Again)
 }

@@ -8,7 +8,7 @@ import (
 // minimise makes a counterexample small, and gives it the trace of the smallest run, which is a function of the choices.
 func (c *campaign) minimise(f *Found) {
 	s := &shrink.Shrinker{
-		Property: f.Property, Budget: shrink.Runs, Episode: c.cfg.episode, Serial: c.serial, Time: c.cfg.ShrinkTime,
+		Property: f.Property, Budget: shrink.Runs, Episode: c.cfg.terms(f.Episode).Episode, Serial: c.serial, Time: c.cfg.ShrinkTime,
 	}
 	if c.cfg.ShrinkTime > 0 {
 		if c.due == (resource.Limit{}) {

@@ -201,6 +201,9 @@ func TestUsersOwnModule(t *testing.T) {
 	if n := strings.Count(out, "failed before"); n != 2 || strings.Count(out, "coverage: ") != 2 {
 		t.Errorf("%d files are said to pass:\n%s", n, out)
 	}
+	if out, ok := goTest(t, dir, "-run", "TestMyLock", "-zktorture.faults=-wrap", "."); ok || !strings.Contains(out, "-wrap leaves out what is not there") {
+		t.Errorf("a set of faults that is none passes:\n%s", out)
+	}
 	for _, file := range files {
 		read(t, filepath.Join(dir, file))
 	}

@@ -24,10 +24,11 @@ type (
 // CounterexampleFormat is the first field of every counterexample file.
 const CounterexampleFormat = replay.CounterexampleFormat
 
-// Two of the [Strategies].
+// Some of the [Strategies].
 const (
 	Near       = draw.Near       // its episodes begin like those of [Config.Near]
 	Exhaustive = draw.Exhaustive // all executions within a bound
+	Stages     = draw.Stages     // that of who names neither a strategy nor faults
 )
 
 var (

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zktorture/zktorture/sim/internal/bubble"
 	"github.com/zktorture/zktorture/sim/internal/runner"
+	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
 )
 
@@ -63,7 +64,7 @@ func (s *single) check(t tester, source world.Source) {
 		t.Fatal(s.err)
 	}
 	var trace []world.Step
-	e := s.cfg.episode(source)
+	e := s.cfg.episode(tally.Unnumbered, source)
 	e.Trace = &trace
 	serial := runner.Alone(context.Background(), s.workload) // a fuzzer keeps what kills the process by itself
 	o := serial.Run(e)
@@ -73,7 +74,7 @@ func (s *single) check(t tester, source world.Source) {
 	case o.Aborted != nil:
 		panic(o.Aborted) // rapid's own: out of data, or stop
 	case len(o.Violations) > 0:
-		f := Found{Violation: o.Violations[0], Choices: o.Choices, Trace: trace, Hash: o.Hash}
+		f := Found{Violation: o.Violations[0], Episode: tally.Unnumbered, Choices: o.Choices, Trace: trace, Hash: o.Hash}
 		t.Log(f.Story(s.workload))
 		s.annotate(t.Output(), f)
 		t.Fatal(f.title(s.workload) + ": the story is above")

@@ -12,10 +12,10 @@ import (
 // one of ten is noticed four times out of five, one that hardly ever differs is not.
 const rerunShare = 64
 
-// repeat runs choices again, with a trace.
-func (c *campaign) repeat(choices world.Choices, watch ...world.Observer) (*world.Run, []world.Step) {
+// repeat runs choices of an episode again, with a trace.
+func (c *campaign) repeat(episode int, choices world.Choices, watch ...world.Observer) (*world.Run, []world.Step) {
 	var trace []world.Step
-	cfg := c.cfg.episode(choices.Replay())
+	cfg := c.cfg.episode(episode, choices.Replay())
 	cfg.Trace, cfg.Observers = &trace, watch
 	return c.serial.Run(cfg), trace
 }
@@ -23,29 +23,30 @@ func (c *campaign) repeat(choices world.Choices, watch ...world.Observer) (*worl
 // settleRun gives a counterexample the trace of a run that breaks its property, and notes where runs of equal choices
 // part.
 func (c *campaign) settleRun(f *Found) {
-	o, trace := c.repeat(f.Choices)
-	f.Divergence = c.divergence(f.Choices, o, trace) // nil if the campaign was interrupted
+	o, trace := c.repeat(f.Episode, f.Choices)
+	f.Divergence = c.divergence(f.Episode, f.Choices, o, trace) // nil if the campaign was interrupted
 	for range replay.RepeatsMax {
 		if f.Divergence == nil || o.Breaks(f.Property) != nil {
 			break
 		}
-		o, trace = c.repeat(f.Choices)
+		o, trace = c.repeat(f.Episode, f.Choices)
 	}
 	if v := o.Breaks(f.Property); v != nil {
 		f.Violation = *v
 	}
 	f.Trace, f.Hash, f.History = trace, o.Hash, o.History
 	f.Clients, f.Faults, f.Steps, f.Wire = o.Clients, o.Faults, o.Tortured, o.Wire
+	f.Rare = c.rare(o.Drawn)
 }
 
 // comparisons is how often a run is compared with another one of the same choices.
 const comparisons = 5
 
 // divergence runs choices again and says where that first differs from a given run; nil if it never does.
-func (c *campaign) divergence(choices world.Choices, o *world.Run, trace []world.Step) *replay.Divergence {
+func (c *campaign) divergence(episode int, choices world.Choices, o *world.Run, trace []world.Step) *replay.Divergence {
 	var d *replay.Divergence
 	for range comparisons {
-		other, line := c.repeat(choices)
+		other, line := c.repeat(episode, choices)
 		if c.serial.Frozen != nil || c.serial.Interrupted() {
 			return nil
 		}
@@ -57,16 +58,16 @@ func (c *campaign) divergence(choices world.Choices, o *world.Run, trace []world
 		}
 	}
 	if d != nil {
-		d.Ready = c.ready(choices, d.Step)
+		d.Ready = c.ready(episode, choices, d.Step)
 	}
 	return d
 }
 
 // ready tells which goroutines went on together before a step was over.
-func (c *campaign) ready(choices world.Choices, step int) (places []string) {
+func (c *campaign) ready(episode int, choices world.Choices, step int) (places []string) {
 	for range comparisons {
 		watch := newReadiness(step)
-		c.repeat(choices, watch)
+		c.repeat(episode, choices, watch)
 		if p := watch.before(step); len(p) > len(places) {
 			places = p
 		}
@@ -101,7 +102,7 @@ func (c *campaign) rerunDue(index int, o *world.Run) bool {
 
 // rerun runs an episode again and compares.
 func (c *campaign) rerun(index int, o *world.Run, ran *runner.Episode) {
-	cfg := c.cfg.episode(o.Choices.Replay())
+	cfg := c.cfg.episode(index, o.Choices.Replay())
 	cfg.Servers, cfg.Dog, cfg.Number = ran.Servers, ran.Dog, ran.Number
 	again := runner.Run(c.workload, cfg)
 	if again.Aborted == runner.ErrInterrupted {
@@ -122,8 +123,8 @@ func (c *campaign) explainRerun() (d *replay.Divergence) {
 		return nil
 	}
 	for range replay.RepeatsMax / comparisons {
-		o, trace := c.repeat(differed.Choices)
-		if d = c.divergence(differed.Choices, o, trace); d != nil {
+		o, trace := c.repeat(differed.Episode, differed.Choices)
+		if d = c.divergence(differed.Episode, differed.Choices, o, trace); d != nil {
 			break
 		}
 	}

@@ -24,6 +24,12 @@ func named(name string, steps, faults, episode int) sim.Found {
 	return sim.Found{Violation: sim.Violation{Property: name}, Steps: steps, Faults: faults, Episode: episode}
 }
 
+// rarely is what was not found without a rare fault.
+func rarely(f sim.Found) sim.Found {
+	f.Rare = world.Reap
+	return f
+}
+
 func names(found []sim.Found) string {
 	var all strings.Builder
 	for _, f := range found {
@@ -46,6 +52,7 @@ func TestRootFirst(t *testing.T) {
 		{[]sim.Found{named("x", 4, 0, 0), named("y", 3, 1, 1)}, "yx"}, // fewer steps
 		{[]sim.Found{named("x", 4, 2, 0), named("y", 4, 1, 1)}, "yx"}, // fewer faults
 		{[]sim.Found{named("x", 4, 1, 2), named("y", 4, 1, 1)}, "yx"}, // found earlier
+		{[]sim.Found{rarely(named("a", 1, 0, 0)), named("d", 9, 0, 1), rarely(named("x", 0, 0, 0)), named("c", 9, 1, 5)}, "cdxa"},
 	} {
 		sim.RootFirst(causal{}, test.found)
 		if got := names(test.found); got != test.want {

@@ -23,10 +23,10 @@ import (
 	"github.com/zktorture/zktorture/sim/world"
 )
 
-// Config says how to run a campaign. The zero value is usable: 1000 random episodes of up to three
-// clients with all faults.
+// Config says how to run a campaign. The zero value is usable: 1000 episodes of up to three clients, in stages, the last
+// with all faults.
 type Config struct {
-	Strategy string // one of [Strategies]; default "random"
+	Strategy string // one of [Strategies]; default "stages", or "random" if faults are named
 	Episodes int    // number of episodes; 0: until Duration is over, or 1000 if Duration is 0, too
 	Duration time.Duration
 	Seed     uint64
@@ -68,8 +68,8 @@ type Config struct {
 	// nothing. By default there is no limit. What was not finished then says so, [Found.Unfinished];
 	// nothing else depends on the machine.
 	ShrinkTime time.Duration
-	// Audit is the number of episodes, counted from the first, on which the checker's sensitivity is measured if
-	// nothing broke in them, see [Sensitivity].
+	// Audit is the number of episodes, the first ones, and in stages every tenth, on which the checker's sensitivity is
+	// measured if nothing broke in them, see [Sensitivity].
 	Audit int
 	// Until, if set, is the only property that counts, and the campaign ends with the first episode that breaks it; with
 	// [tally.AnyProperty] all count, and the likely root of what that episode breaks is reported. (Which episode that is depends
@@ -159,7 +159,8 @@ type Found struct {
 	Times   int
 	Clients int
 	Faults  int
-	Steps   int // of the torture phase
+	Steps   int          // of the torture phase
+	Rare    world.Faults // of strategy stages: the rare faults of its run, without which it was not found
 	Choices world.Choices
 	Hash    uint64
 	Trace   []world.Step
@@ -178,7 +179,7 @@ const endless = min(1<<40, math.MaxInt)
 
 // WithDefaults returns the configuration with its defaults, and an error for one that cannot be run.
 func (cfg Config) WithDefaults() (Config, error) {
-	cfg.Strategy = cmp.Or(cfg.Strategy, "random")
+	cfg.Strategy = cmp.Or(cfg.Strategy, cfg.usual("random"))
 	if err := draw.CheckStrategy(cfg.Strategy); err != nil {
 		return cfg, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -211,17 +212,36 @@ func (cfg Config) WithDefaults() (Config, error) {
 		return cfg, fmt.Errorf("%w: %d states of the coverage", ErrConfig, cfg.CoverageStates)
 	}
 	cfg.Workers = cmp.Or(cfg.Workers, runtime.GOMAXPROCS(0))
-	terms, err := cfg.terms().WithDefaults()
+	terms, err := cfg.terms(tally.Unnumbered).WithDefaults()
 	cfg.Clients, cfg.Ops = terms.Clients, terms.Ops
 	return cfg, err
 }
 
-// terms are what all episodes have in common.
-func (cfg Config) terms() runner.Terms {
-	return runner.Terms{Faults: cfg.Faults, Clients: cfg.Clients, Ops: cfg.Ops}
+// audited reports whether an episode is one of those of Audit: in each stage there are some.
+func (cfg Config) audited(index int) bool {
+	every := 1
+	if cfg.Strategy == draw.Stages {
+		every = 10
+	}
+	return index%every == 0 && index/every < cfg.Audit
 }
 
-func (cfg Config) episode(source world.Source) *runner.Episode { return cfg.terms().Episode(source) }
+// usual is the strategy of who names none, which may depend on whether faults are named.
+func (cfg Config) usual(ofFaults string) string {
+	if cfg.Faults == 0 && !cfg.NoFaultsAtAll {
+		return draw.Stages
+	}
+	return ofFaults
+}
+
+// terms are those of an episode: what all episodes have in common, and which faults may strike in this one.
+func (cfg Config) terms(episode int) runner.Terms {
+	return runner.Terms{Faults: draw.Allowed(cfg.Strategy, episode, cfg.Faults), Clients: cfg.Clients, Ops: cfg.Ops}
+}
+
+func (cfg Config) episode(number int, source world.Source) *runner.Episode {
+	return cfg.terms(number).Episode(source)
+}
 
 // Run runs a campaign: many episodes of a workload. When ctx ends it stops with the result so far. The error is for
 // campaigns that cannot be run; violations are in the result.
@@ -353,8 +373,8 @@ func (c *campaign) work(stop context.Context, jobs <-chan int, dog *runner.Watch
 		if int64(index) > c.last.Load() {
 			continue
 		}
-		cfg := c.cfg.episode(draws.Source(uint64(index)))
-		if index < c.cfg.Audit {
+		cfg := c.cfg.episode(index, draws.Source(uint64(index)))
+		if c.cfg.audited(index) {
 			cfg.Audit = digest.Mix(c.cfg.Seed^digest.Mix(uint64(index))) | 1
 		}
 		cfg.Servers, cfg.Made, cfg.Memory, cfg.Number, cfg.Dog = servers, before, memory, index, dog
@@ -477,10 +497,10 @@ func (c *campaign) violations() (all []Found) {
 		}
 		found := Found{
 			Violation: world.Violation{Property: f.Property, Message: f.Message}, Episode: f.First, Times: max(f.Times, 1),
-			Choices: f.Choices,
+			Choices: f.Choices, Rare: c.rare(c.cfg.terms(f.First).Faults),
 		}
 		if len(f.Price) > 1 {
-			found.Faults, found.Steps = f.Price[2], f.Price[4]
+			found.Faults, found.Steps = f.Price[3], f.Price[5]
 		}
 		all = append(all, found)
 	}
@@ -493,6 +513,14 @@ func (c *campaign) violations() (all []Found) {
 	}
 	RootFirst(c.workload, all)
 	return all
+}
+
+// rare are those of some faults that come last.
+func (c *campaign) rare(faults world.Faults) world.Faults {
+	if c.cfg.Strategy != draw.Stages {
+		return world.NoFaults
+	}
+	return faults & world.Rare
 }
 
 // judge says what the result is worth.

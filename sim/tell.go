@@ -57,6 +57,9 @@ func (c *checker) tell(f Found, again string, notes []string) {
 	if f.Unfinished != "" {
 		notes = append(notes, "the story may not be minimal: "+f.Unfinished)
 	}
+	if f.Rare != world.NoFaults {
+		notes = append(notes, fmt.Sprintf("rare: it was not found without %v, which hardly ever happens", f.Rare))
+	}
 	if f.Wire && !bubble.Exact {
 		notes = append(notes, world.WireNote)
 	}
@@ -174,7 +177,7 @@ func (c *checker) tellAgain(name string, example *replay.Counterexample, r *repl
 	c.t.Helper()
 	terms, _ := example.Terms() // Replay has read them
 	c.cfg.Faults, c.cfg.NoFaultsAtAll, c.cfg.Clients, c.cfg.Ops = terms.Faults, true, terms.Clients, terms.Ops
-	f := Found{Violation: *r.Violation, Choices: example.Choices, Hash: r.Hash, Trace: r.Trace, History: example.History,
+	f := Found{Violation: *r.Violation, Episode: tally.Unnumbered, Choices: example.Choices, Hash: r.Hash, Trace: r.Trace, History: example.History,
 		Wire: example.Wire}
 	if r.Diverged >= 0 {
 		f.Divergence = example.Divergence

@@ -34,10 +34,10 @@ type runCmd struct {
 	Root        string        `help:"With --backend live: the path below which all znodes are made. It must be missing or empty, and is removed at the end. Default: a new one."`
 	Clients     int           `help:"Maximum clients." default:"3" range:"1..16"`
 	Ops         int           `help:"Maximum operations per user." default:"4" range:"1..100"`
-	Faults      runFaults     `default:"all" placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out. Default: every fault of the backend."`
+	Faults      runFaults     `placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out. Default: every fault of the backend; in simulation in stages, see --strategy."`
 	Plan        string        `help:"On real servers: repeat the faults of this file, the DIR/faults.jsonl of an earlier run, perhaps edited. Default: the seed draws them." placeholder:"FILE"`
 	Print       bool          `name:"print-plan" help:"On real servers: run nothing, and print the faults that the seed draws, for --plan: for --episodes rounds (100 by default), and for the servers within --duration."`
-	Strategy    string        `help:"How episodes are drawn: see torture list. Default: mix; on real servers random." default:"" placeholder:"STRATEGY" enum:",${strategies}"`
+	Strategy    string        `help:"How episodes are drawn: see torture list. Default: stages, or mix with --faults; on real servers random." default:"" placeholder:"STRATEGY" enum:",${strategies}"`
 	Near        []string      `help:"With --strategy near: counterexamples of this kind; each episode begins like one of them." placeholder:"FILE,…"`
 	AtMost      int           `help:"With --strategy exhaustive: maximum faults in an execution, 0 to 6." default:"1" range:"0..6"`
 	Users       int           `help:"With --strategy exhaustive: maximum users of a client, 1 or 2. With other strategies one client in four has two." default:"1" range:"1..2"`
@@ -130,12 +130,17 @@ func (r *runCmd) Run(c *console.Context) error {
 	return err
 }
 
-// usual is the strategy where none is asked for.
-func (r *runCmd) usual() string {
-	if output.Simulates(r.Backend) {
-		return "mix"
+// choose chooses the faults and the strategy where none is asked for.
+func (r *runCmd) choose() error {
+	usual := "mix"
+	switch {
+	case !output.Simulates(r.Backend):
+		usual = "random"
+	case r.Faults.text == "":
+		usual = sim.Stages
 	}
-	return "random"
+	r.Strategy = cmp.Or(r.Strategy, usual)
+	return r.Faults.UnmarshalText([]byte(cmp.Or(r.Faults.text, "all")))
 }
 
 // chooseFaults selects the faults of a run on real servers, and checks that they can strike.
@@ -186,7 +191,9 @@ func (r *runCmd) Rules() []console.Rule {
 
 // validate refuses what the rules let pass.
 func (r *runCmd) validate() error {
-	r.Strategy = cmp.Or(r.Strategy, r.usual())
+	if err := r.choose(); err != nil {
+		return err
+	}
 	switch {
 	case output.Simulates(r.Backend) && r.Faults.simErr != nil:
 		return r.Faults.simErr

@@ -234,15 +234,16 @@ const PropertyCrash = "crash"
 // crashHead is what is known before an episode begins.
 type crashHead struct {
 	Counterexample
-	Seed uint64 `json:"seed"`
+	Faults string `json:"faults,omitempty"` // the episode's
+	Seed   uint64 `json:"seed"`
 }
 
 // doomed is what is left of an episode in which the process dies. The command runs it again, FILE standing for the file;
 // "" is torture replay FILE.
 func Doomed(w world.Workload, terms runner.Terms, seed uint64, again string) runner.Doomed {
-	return runner.Doomed{File: crashHead{Counterexample{
-		Format: CounterexampleFormat, Workload: w.Name(), Recipe: w.Recipe(), Faults: terms.Faults.String(),
+	return runner.Doomed{File: crashHead{Counterexample: Counterexample{
+		Format: CounterexampleFormat, Workload: w.Name(), Recipe: w.Recipe(),
 		Clients: terms.Clients, Ops: terms.Ops, Exact: bubble.Exact, Wire: w.Terms().Door.Wired(), Property: PropertyCrash,
 		Message: "the process died in this episode: a goroutine of the recipe panicked, or the process was killed",
-	}, seed}, Again: cmp.Or(again, "torture replay FILE")}
+	}, Seed: seed}, Again: cmp.Or(again, "torture replay FILE")}
 }

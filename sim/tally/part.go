@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/zktorture/zktorture/internal/digest"
@@ -68,7 +69,7 @@ type Episode struct {
 	Times    int           `json:"times,omitempty"` // that it was broken; 0 where the first ends the campaign
 	Episode  int           `json:"episode"`
 	Choices  world.Choices `json:"choices,omitempty"`
-	Price    []int         `json:"price,omitempty"` // the lowest is kept
+	Price    []int         `json:"price,omitempty"` // the lowest is kept: how many faults there may be comes first
 }
 
 // Unnumbered is the number of an execution of a search: which one comes first depends on how the search is cut.
@@ -166,7 +167,7 @@ func (p *Part) Record(index int, o *world.Run, until string) {
 		f := Episode{Property: v.Property, Message: v.Message, First: index, Episode: index, Choices: o.Choices}
 		switch until {
 		case "":
-			f.Times, f.Price = 1, append(world.Cost(o), index)
+			f.Times, f.Price = 1, slices.Concat([]int{bits.OnesCount16(uint16(o.Allowed))}, world.Cost(o), []int{index})
 			p.find(f)
 		case v.Property, AnyProperty:
 			f.Price = []int{index}

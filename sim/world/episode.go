@@ -40,7 +40,8 @@ type Run struct {
 	Struck      [FaultCount]int
 	size
 	Layout   []int  // users by client
-	Allowed  Faults // those that the episode was asked about
+	Allowed  Faults // those that the episode was asked about …
+	Drawn    Faults // … and that were in it
 	Steps    int
 	Hash     uint64
 	Aborted  any // what the source gave up with
@@ -165,7 +166,7 @@ func (w *World) run(workload Workload, o *Run) {
 			}
 		}
 		o.Made, o.Hash, o.Steps, o.Ops = w.source.made, w.hash, w.step, w.ops
-		o.Layout, o.Allowed = w.view().layout(), w.cfg.Faults
+		o.Layout, o.Allowed, o.Drawn = w.view().layout(), w.cfg.Faults, w.faults
 		o.bubble, o.Wire, o.outlive = w.bubble, w.door != InProcess, broken || outlived(w)
 		for _, b := range w.barred {
 			o.Barred = append(o.Barred, b.call+" at "+b.at)

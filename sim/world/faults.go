@@ -32,6 +32,7 @@ const (
 	NoFaults   Faults = 0
 	AllFaults  Faults = Quorum - 1 // what "all" means: those of clients, and servers that lag
 	EveryFault Faults = 1<<FaultCount - 1
+	Rare              = Wrap | Reap // what hardly ever happens
 )
 
 // FaultCount is the number of single faults.

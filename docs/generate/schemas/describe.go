@@ -115,6 +115,7 @@ var meanings = map[string]string{
 	"problem":        "what is wrong; absent if nothing is",
 	"program":        "the SHA-256 of the program file",
 	"property":       "the property that broke",
+	"rare":           "the rare faults without which it was not found",
 	"rate":           "the share of the episodes in which it was found",
 	"reason":         "why the verdict is unknown",
 	"recipe":         "the recipe, as torture list names it",

@@ -41,6 +41,7 @@ type violationSummary struct {
 	Faults   int    `json:"faults"`
 
 	Unfinished string `json:"unfinished,omitempty"`
+	Rare       string `json:"rare,omitempty"`
 
 	Divergence *replay.Divergence `json:"divergence,omitempty"`
 }
@@ -55,6 +56,9 @@ func Summarize(r sim.Result, backend string, files []string) Summary {
 	for i, f := range r.Violations {
 		v := violationSummary{Property: f.Property, Message: f.Message, Episode: f.Episode, Times: f.Times,
 			Steps: f.Steps, Clients: f.Clients, Faults: f.Faults, Unfinished: f.Unfinished, Divergence: f.Divergence}
+		if f.Rare != world.NoFaults {
+			v.Rare = f.Rare.String()
+		}
 		if i < len(files) {
 			v.File = files[i]
 		}
@@ -222,6 +226,9 @@ func PrintLines(w io.Writer, episodes int, found []sim.Found, s console.Streams,
 		if f.Unfinished != "" {
 			file += ", perhaps not minimal"
 		}
+		if f.Rare != world.NoFaults {
+			file += fmt.Sprintf(", rare: with %v", f.Rare)
+		}
 		fmt.Fprintf(w, "  %s: found in %d of %s, %s\n", f.Property, f.Times, console.Count(episodes, "episode"), file)
 	}
 	fmt.Fprintln(w)
@@ -262,6 +269,9 @@ func PrintFound(w io.Writer, f sim.Found, episodes int, minimised bool, commands
 		fmt.Fprint(w, "\n", console.Wrap("it may not be minimal: "+f.Unfinished+" (--shrink-time)", console.Columns))
 	case minimised:
 		fmt.Fprintf(w, "; minimised to %s", size(f))
+	}
+	if f.Rare != world.NoFaults {
+		fmt.Fprintf(w, "\nrare: it was not found without %v, which hardly ever happens", f.Rare)
 	}
 	if f.Divergence != nil {
 		fmt.Fprint(w, "\n", console.Wrap("not repeatable: "+f.Divergence.String(), console.Columns))

@@ -23,8 +23,29 @@ func add(name, help string, source func(near []world.Choices) episodeSource) (ad
 
 var (
 	_ = add("mix", "patterns, conflicts, pos and random in turns, in shares that were measured (results/search.md)", nil)
+	_ = add(Stages, "mix in stages: 200 episodes without faults, in which instances race at their start, 200 with loss, expiry and "+
+		"cancel, 400 with all but wrap and reap, which are rare, and then with all", nil)
 	_ = add(Exhaustive, "all executions with at most --at-most faults, each state once", nil)
 )
+
+// Stages is the strategy of who names neither a strategy nor faults: what is simple comes first, and what is rare last.
+const Stages = "stages"
+
+// stages are the episodes of [Stages] that may not have all faults: those below a number that are in no other one.
+var stages = [...]struct {
+	below int
+	may   world.Faults
+}{{200, world.NoFaults}, {400, world.Loss | world.Expiry | world.Cancel}, {800, ^world.Rare}}
+
+// Allowed are those of some faults that may strike in an episode; all in one without a number, which is negative.
+func Allowed(strategy string, episode int, faults world.Faults) world.Faults {
+	for _, s := range stages {
+		if strategy == Stages && episode >= 0 && episode < s.below {
+			return faults & s.may
+		}
+	}
+	return faults
+}
 
 // Near is the strategy whose episodes begin like those of Near of sim.Config.
 const Near = "near"
@@ -63,7 +84,7 @@ type draws struct {
 
 func New(strategy string, seed uint64, near []world.Choices) *draws {
 	d := &draws{seed, []string{strategy}, map[string]episodeSource{}}
-	if strategy == "mix" {
+	if strategy == "mix" || strategy == Stages {
 		d.turns = Turns[:]
 	}
 	for _, name := range d.turns {

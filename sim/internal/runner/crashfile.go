@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"runtime/pprof"
 	"strconv"
@@ -36,7 +37,7 @@ const crashFileMax = 1 << 16
 
 // Doomed is what a crash file is made of.
 type Doomed struct {
-	File  any    // all that is known before an episode begins: a counterexample file but for its choices
+	File  any    // all that is known before an episode begins: a counterexample file but for its faults and choices
 	Again string // the command that runs it again, FILE standing for its name
 }
 
@@ -63,15 +64,14 @@ func newCrashFile(of Doomed) *crashFile {
 	return f
 }
 
-// begin empties the file for another episode, -1 for one without a number, and labels the goroutine and its children.
-// end takes the label off.
-func (f *crashFile) begin(episode int) (end func()) {
+// begin empties the file for another episode, whose number is -1 if it has none, and labels the goroutine and its
+// children. end takes the label off.
+func (f *crashFile) begin(episode *Episode) (end func()) {
 	if f == nil {
 		return func() {}
 	}
 	clear(f.page[f.head:min(f.used+len(crashEnd), len(f.page))])
-	at := append(f.page[:f.head], `,"episode":`...)
-	at = strconv.AppendInt(at, int64(episode), 10)
+	at := fmt.Appendf(f.page[:f.head], `,"faults":"%v","episode":%d`, episode.Faults, episode.Number)
 	f.first = len(append(at, `,"choices":[`...))
 	f.used = f.first
 	copy(f.page[f.used:], crashEnd)

@@ -19,7 +19,7 @@ type Episode struct {
 func Run(workload world.Workload, cfg *Episode) *world.Run {
 	cfg.Dog.enter(cfg.Exact)
 	cfg.Dog.start()
-	defer cfg.Dog.crash.begin(cfg.Number)()
+	defer cfg.Dog.crash.begin(cfg)()
 	with := cfg.Settings
 	with.Tape, with.Chosen = cfg.Dog.tape.Load(), cfg.Dog.crash.add
 	with.Observers = append(slices.Clip(with.Observers), cfg.Dog)

@@ -1,0 +1,115 @@
+package sim_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
+	"github.com/zktorture/zktorture/zoo"
+)
+
+// noting notes the faults of the episodes that are planned, in their order.
+type noting struct {
+	sim.Workload
+	mu    sync.Mutex
+	drawn []world.Faults
+}
+
+func (n *noting) Plan(p *world.Plan) world.Episode {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.drawn = append(n.drawn, p.Faults)
+	return n.Workload.Plan(p)
+}
+
+// faultsOf are the faults that some episodes of a campaign have drawn, one after the other.
+func faultsOf(t *testing.T, cfg sim.Config, from, episodes int) []world.Faults {
+	t.Helper()
+	w := &noting{Workload: find(t, "lock", "ours")}
+	cfg.Workers, cfg.Seed, cfg.Once = 1, 1, true
+	if _, err := cfg.RunPart(t.Context(), w, from, episodes); err != nil {
+		t.Fatal(err)
+	}
+	return w.drawn
+}
+
+func union(all []world.Faults) (sum world.Faults) {
+	for _, f := range all {
+		sum |= f
+	}
+	return sum
+}
+
+// Who names neither a strategy nor faults gets stages: without faults, with few, with all that are not rare, and with all.
+func TestStages(t *testing.T) {
+	few := world.Loss | world.Expiry | world.Cancel
+	for _, stage := range []struct {
+		from, to int
+		may      world.Faults
+	}{{0, 200, world.NoFaults}, {200, 400, few}, {400, 800, world.AllFaults &^ world.Rare}, {800, 900, world.AllFaults}} {
+		if got := union(faultsOf(t, sim.Config{}, stage.from, stage.to-stage.from)); got != stage.may {
+			t.Errorf("episodes %d to %d have %v, and not %v", stage.from, stage.to-1, got, stage.may)
+		}
+	}
+	for name, cfg := range map[string]sim.Config{
+		"faults":   {Faults: world.AllFaults},
+		"strategy": {Strategy: "random"},
+	} {
+		if got := union(faultsOf(t, cfg, 0, 100)); got != world.AllFaults {
+			t.Errorf("who names %s gets only %v in the first episodes", name, got)
+		}
+	}
+	if got := union(faultsOf(t, sim.Config{Strategy: sim.Stages, Faults: world.Expiry | world.Wrap}, 0, 800)); got != world.Expiry {
+		t.Errorf("stages of expiry and wrap have %v", got)
+	}
+}
+
+// What was found in a stage is minimised and replayed with the faults of this stage.
+func TestStageOfACounterexample(t *testing.T) {
+	testkit.ManyWorlds(t)
+	w, cfg := find(t, "lock", "published/WriteLock"), sim.Config{Episodes: 300, Seed: 1}
+	r := run(t, w, cfg)
+	seen := map[string]bool{}
+	for _, f := range r.Violations {
+		want := "none"
+		if f.Episode >= 200 {
+			want = "loss,expiry,cancel"
+		}
+		c, err := cfg.Counterexample(r, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		replayed, err := sim.Replay(w, c)
+		if err != nil || replayed.Diverged >= 0 || c.Faults != want || want == "none" && f.Faults != 0 {
+			t.Errorf("%s of episode %d: faults %s, of which %d struck, %+v, %v", f.Property, f.Episode, c.Faults, f.Faults, replayed, err)
+		}
+		seen[want] = true
+	}
+	if len(seen) != 2 || r.Strategy != sim.Stages {
+		t.Errorf("strategy %s has found something in %d stages", r.Strategy, len(seen))
+	}
+}
+
+// What was not found without a rare fault comes last, and says so.
+func TestRareComesLast(t *testing.T) {
+	testkit.ManyWorlds(t)
+	w := find(t, "lock", "published/WriteLock")
+	r := run(t, w, sim.Config{Episodes: 1000, Seed: 1, ShrinkTime: 1})
+	rare := func(f sim.Found) bool { return f.Rare != world.NoFaults }
+	if i := slices.IndexFunc(r.Violations, rare); i < 1 || !slices.ContainsFunc(r.Violations[i:], rare) {
+		t.Errorf("of %d the first that is rare is no. %d", len(r.Violations), i)
+	} else if slices.ContainsFunc(r.Violations[i:], func(f sim.Found) bool { return !rare(f) }) {
+		t.Error("what is not rare comes behind what is")
+	}
+	animals, err := zoo.Find([]string{"DQ6"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r = run(t, animals[0].Broken(), sim.Config{Seed: 1, Episodes: 2000, Until: animals[0].Property})
+	if len(r.Violations) != 1 || r.Violations[0].Rare != world.Wrap || r.Violations[0].Episode < 800 {
+		t.Errorf("what needs a counter that wraps: %+v", r.Violations)
+	}
+}
