@@ -18,6 +18,7 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -183,6 +184,17 @@ func TestExactDeadlockIsTold(t *testing.T) {
 		t.Errorf("%q is not in %q", want, got)
 	}
 }
+
+// Nobody is accused of waiting for a mutex that only a simulated world lets processes share.
+func TestExactSharedMutexIsTold(t *testing.T) {
+	r := run(t, packageMutexLock(), sim.Config{Episodes: 1000, Seed: 1, Faults: world.Crash})
+	if r.Verdict != sim.VerdictUnknown || len(r.Violations) > 0 || !sharedMutex.MatchString(r.Reason) {
+		t.Errorf("%s %q %+v: want unknown, for %v", r.Verdict, r.Reason, r.Violations, sharedMutex)
+	}
+}
+
+var sharedMutex = regexp.MustCompile(`share package variables: c\d waits in sync.Mutex.Lock at sim/exactmutex_test.go:\d+, ` +
+	`held by c\d( \(user \d\))? before its crash\.`)
 
 var lineNumber = regexp.MustCompile(`:\d+\b`)
 

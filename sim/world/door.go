@@ -357,9 +357,9 @@ func shutDoors(w *World) {
 	}
 }
 
-// outsider says whose code connects without the world: something failed because a call was barred that would have left
-// the world; or it is given [User.ZKOption] and [User.Dial], began an operation, or panicked, and has never dialled by the
-// door. It is "" if there is none. An ordinary build cannot hold code that dials by itself; it sees what comes of it: this,
+// outsider says whose code goes beyond its process or the world: something failed because a call was barred that would have
+// left the world; or somebody waits for a mutex that processes share; or it is given [User.ZKOption] and [User.Dial], began
+// an operation, or panicked, and has never dialled by the door. It is "" if there is none. An ordinary build cannot hold code that dials by itself; it sees what comes of it: this,
 // and what package runner finds in a world that stands still.
 func outsider(w *World) string {
 	for _, op := range w.ops {
@@ -370,8 +370,8 @@ func outsider(w *World) string {
 	if len(w.barred) > 0 && len(w.panicked) > 0 {
 		return fmt.Sprintf("%s, and %s", w.barred[0].told(), w.panicked[0].Message)
 	}
-	if w.door != ByDialer {
-		return ""
+	if shared := sharedMutex(w); shared != "" || w.door != ByDialer {
+		return shared
 	}
 	how := HowToConnect
 	if len(w.barred) > 0 {

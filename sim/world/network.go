@@ -21,7 +21,7 @@ func init() { bubble.Plug(dialWithin, lookUpWithin, barWithin) }
 // owner is whose code a goroutine runs: that of an incarnation of a process, or the world's own.
 type owner struct {
 	world *World
-	user  int
+	user  *User // in one life of its process; nil: the world's own code
 	door  *door // nil in process, and of the world's own code
 }
 
@@ -71,11 +71,16 @@ func disown(w *World) {
 	}
 }
 
-// ownerOf finds the owner of a goroutine that asks for the network. One of a dead process stays until the episode is over.
-func ownerOf(number uint64) (o owner, err error) {
+func ownerNumbered(number uint64) (o owner, known bool) {
 	owners.Lock()
-	o, known := owners.all[number]
-	owners.Unlock()
+	defer owners.Unlock()
+	o, known = owners.all[number]
+	return o, known
+}
+
+// ownerOf finds the owner of a goroutine that asks for the network. One of a dead process stays until the episode is over.
+func ownerOf(number uint64) (owner, error) {
+	o, known := ownerNumbered(number)
 	if !known {
 		return o, errors.New("zktorture: the simulated world of this goroutine has ended")
 	}
@@ -94,7 +99,7 @@ func dialWithin(number uint64, ctx context.Context, network, address string) (co
 	case at == nil:
 		err = o.bar("dial "+network+" "+address, o.instead())
 	default:
-		return o.door.plain(ctx, o.user, at)
+		return o.door.plain(ctx, o.user.Index, at)
 	}
 	return nil, &net.OpError{Op: "dial", Net: network, Addr: named{network, address}, Err: err}
 }

@@ -166,7 +166,7 @@ func (u *User) knows() goclient.Knowledge {
 func (u *User) run() {
 	u.goroutine.Store(bubble.Goroutine())
 	defer u.finish()
-	own(owner{u.world, u.Index, u.process.door})
+	own(owner{u.world, u, u.process.door})
 	u.world.episode.Run(u)
 }
 

@@ -86,7 +86,7 @@ func behindMutex(w *World, u *User) string {
 	stacks := bubble.Goroutines(bubble.EveryStackBytesMax)
 	text, told := "", []uint64{}
 	for at := u.goroutine.Load(); ; {
-		i := slices.IndexFunc(waits, func(wait [2]uint64) bool { return wait[0] == at })
+		i := slices.IndexFunc(waits, func(wait [4]uint64) bool { return wait[0] == at })
 		stack, lives := stacks[fmt.Sprintf("goroutine %d", at)]
 		switch {
 		case i < 0 && text == "" || slices.Contains(told, at):
@@ -103,26 +103,48 @@ func behindMutex(w *World, u *User) string {
 	}
 }
 
+// sharedMutex says for which mutex somebody waits that another process holds, or one that has crashed; "" if nobody does.
+// Real processes have a mutex each.
+func sharedMutex(w *World) string {
+	for _, wait := range bubble.MutexWaits() {
+		waits, _ := ownerNumbered(wait[2])
+		holds, _ := ownerNumbered(wait[3])
+		if waits.user == nil || holds.user == nil ||
+			waits.user.process == holds.user.process && waits.user.Incarnation == holds.user.Incarnation {
+			continue
+		}
+		place := bubble.MutexPlace(bubble.Goroutines(bubble.EveryStackBytesMax)[fmt.Sprintf("goroutine %d", wait[0])])
+		return fmt.Sprintf("processes of the simulated world share a mutex, as they share package variables: c%d waits in %s, "+
+			"held by %s. Give each process its own", waits.user.Client+1, place, nameOf(holds.user))
+	}
+	return ""
+}
+
 // scriptOf names whose script a goroutine runs.
 func scriptOf(w *World, goroutine uint64) string {
 	for _, p := range w.procs {
-		for i, u := range p.users {
+		for _, u := range p.users {
 			for life := u; life != nil; life = life.before {
 				if life.goroutine.Load() != goroutine {
 					continue
 				}
-				name := fmt.Sprintf("c%d", p.id+1)
-				if i > 0 {
-					name += fmt.Sprintf(" (user %d)", i+1)
-				}
-				if life.dead.Load() {
-					name += " before its crash"
-				}
-				return name
+				return nameOf(life)
 			}
 		}
 	}
 	return "a goroutine"
+}
+
+// nameOf names a user in one life of its process.
+func nameOf(u *User) string {
+	name := fmt.Sprintf("c%d", u.Client+1)
+	if u.Index > 0 {
+		name += fmt.Sprintf(" (user %d)", u.Index+1)
+	}
+	if u.dead.Load() {
+		name += " before its crash"
+	}
+	return name
 }
 
 // armed says of each watch of an operation's session on what it is.

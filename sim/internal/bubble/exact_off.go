@@ -27,4 +27,4 @@ func Plug(
 
 func Goroutine() uint64 { return 0 }
 
-func MutexWaits() [][2]uint64 { return nil }
+func MutexWaits() [][4]uint64 { return nil }

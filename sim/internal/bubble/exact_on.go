@@ -39,7 +39,8 @@ func Plug(
 //go:linkname Goroutine runtime.exactGoroutine
 func Goroutine() uint64
 
-// MutexWaits are the goroutines of the caller's bubble that wait for mutexes, each beside one that is in its way.
+// MutexWaits are the goroutines of the caller's bubble that wait for mutexes, each beside one that is in its way, and the
+// owners of both.
 //
 //go:linkname MutexWaits runtime.exactMutexes
-func MutexWaits() [][2]uint64
+func MutexWaits() [][4]uint64
