@@ -30,7 +30,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"Memory":                                "follows: of its fields those named here, through which it is reached", "start alarm": "constant",
 		"quiet livelock endless":    "scratch: of the liveness phase",
 		"fence mu kick asleep":      "scratch: of synchronisation",
-		"handed handedBefore doors": wire, "dead": "follows: the history", "endRandom bubble terms": "constant",
+		"handed handedBefore doors": wire, "places": "constant", "barred": "scratch: for people; what fails because of one is in the history", "dead": "follows: the history", "endRandom bubble terms": "constant",
 		"outside panicked struck nobodys random": testkit.Hashed,
 		"ops":                                    "follows: the history",
 		"lasting":                                "follows: the history, and what its process was told",
