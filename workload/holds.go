@@ -277,9 +277,6 @@ func (h Hold) Ended() bool { return h.To != never }
 // something [Held]. One of which it is not known when it ended is left out.
 func (v *View) Holds(r Role) []Hold { return v.holds(r.takes, r.released) }
 
-// VagueEnd is noted in a history of the end of a hold of which it is not known when it was.
-const VagueEnd = "it ended, nobody knows when"
-
 const never = int64(1)<<62 - 1
 
 // neverStep is the step of what does not happen.
@@ -312,7 +309,7 @@ func (v *View) holds(
 			case op.Told != 0 || h.lost || h.denied:
 				iv.Cut = "its user was told that it is over"
 			case iv.Cut == "":
-				iv.Cut = VagueEnd
+				iv.Cut = operations.VagueEnd
 			}
 		}
 		// The session may have ended before the reply came that granted the lock: it was held then
@@ -392,7 +389,7 @@ func (v *View) vague(op *world.Op) bool {
 // vagueEnd is the end of a hold of which it is not known until when it lasted: at any time from the
 // call on.
 func (of Role) vagueEnd(op *world.Op, h *Held) linearizability.Operation {
-	o, _ := of.releaseOf(Hold{Op: op, Token: h.token, From: op.Call, To: op.Call, Cut: VagueEnd})
+	o, _ := of.releaseOf(Hold{Op: op, Token: h.token, From: op.Call, To: op.Call, Cut: operations.VagueEnd})
 	return o
 }
 

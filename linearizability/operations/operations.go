@@ -35,6 +35,9 @@ const (
 	Wait      Role = "wait" // waits, and changes nothing
 )
 
+// VagueEnd is the note of a release of which it is not known when it was.
+const VagueEnd = "it ended, nobody knows when"
+
 // Result is what the result of an operation says that was carried out.
 type Result uint8
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/linearizability/operations"
-	"github.com/zktorture/zktorture/workload"
 )
 
 // Grants counts what a history says was granted: a lock, a permit, the leadership. It lasts as long as a
@@ -34,7 +33,7 @@ func (g *Grants) Add(o linearizability.Operation) {
 	case grants(o) && o.Outcome == linearizability.OK:
 		g.All++
 		g.Judged++
-	case role == operations.Release && o.Note == workload.VagueEnd:
+	case role == operations.Release && o.Note == operations.VagueEnd:
 		g.Judged--
 	}
 }
