@@ -359,8 +359,8 @@ func shutDoors(w *World) {
 
 // outsider says whose code goes beyond its process or the world: something failed because a call was barred that would have
 // left the world; or somebody waits for a mutex that processes share; or it is given [User.ZKOption] and [User.Dial], began
-// an operation, or panicked, and has never dialled by the door. It is "" if there is none. An ordinary build cannot hold code that dials by itself; it sees what comes of it: this,
-// and what package runner finds in a world that stands still.
+// an operation, or panicked, and has never dialled by the door. It is "" if there is none. An ordinary build cannot hold code
+// that dials by itself; it sees what comes of it: this, and what package runner finds in a world that stands still.
 func outsider(w *World) string {
 	for _, op := range w.ops {
 		if because := (*barred)(nil); errors.As(op.Err, &because) {
