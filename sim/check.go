@@ -112,7 +112,10 @@ func (o options) forTest(t *testing.T) (Config, error) {
 		WithFaults(*faultsFlag)(&o)
 	}
 	cfg := o.Config
-	cfg.Strategy = cmp.Or(cfg.Strategy, cfg.usual("mix"))
+	if cfg.Strategy == "" && cfg.Faults == 0 && !cfg.NoFaultsAtAll {
+		cfg.Strategy = draw.Stages
+	}
+	cfg.Strategy = cmp.Or(cfg.Strategy, "mix")
 	cfg.Episodes = cmp.Or(*episodesFlag, cfg.Episodes, episodesDefault)
 	cfg.Seed = cmp.Or(*seedFlag, cfg.Seed, 1+uint64(rand.Uint32()))
 	cfg.Again = goTest(t.Name()) + " -zktorture.replay=FILE"

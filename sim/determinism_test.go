@@ -282,7 +282,7 @@ func TestResultDoesNotDependOnWorkers(t *testing.T) {
 func TestUntilTheFirst(t *testing.T) {
 	testkit.ManyWorlds(t)
 	w := find(t, "lock", "published/WriteLock")
-	cfg := sim.Config{Episodes: 1500, Seed: 5, Faults: world.AllFaults, NoShrink: true}
+	cfg := sim.Config{Episodes: 1500, Seed: 5, NoShrink: true}
 	for _, f := range run(t, w, cfg).Violations {
 		for workers := 1; workers <= 4; workers *= 4 {
 			short := cfg

@@ -22,7 +22,6 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// newPlainLock connects as production code does.
 func newPlainLock(servers ...string) func(s workload.Servers, path string) workload.Locker {
 	return func(s workload.Servers, path string) workload.Locker {
 		if servers == nil {
@@ -36,6 +35,7 @@ func newPlainLock(servers ...string) func(s workload.Servers, path string) workl
 	}
 }
 
+// plainLock connects as production code does, to addresses of its own.
 func plainLock() sim.Workload {
 	return workload.Of(workload.Lock, newPlainLock("zk1:2181", "zk2:2181"), workload.At("zk1:2181", "zk2:2181"))
 }

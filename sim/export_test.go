@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -110,3 +111,6 @@ func SetLeftGoroutines(n int) (undo func()) {
 
 // WorldStands reports whether there is a world in which nobody runs.
 func WorldStands() bool { return runner.WorldStands() }
+
+// ForTest is how [Check] runs with options.
+func ForTest(t *testing.T, list ...Option) (Config, error) { return optionsOf(list).forTest(t) }

@@ -23,10 +23,9 @@ import (
 	"github.com/zktorture/zktorture/sim/world"
 )
 
-// Config says how to run a campaign. The zero value is usable: 1000 episodes of up to three clients, in stages, the last
-// with all faults.
+// Config says how to run a campaign. The zero value is usable: 1000 episodes of up to three clients, with all faults.
 type Config struct {
-	Strategy string // one of [Strategies]; default "stages", or "random" if faults are named
+	Strategy string // one of [Strategies]; default "random"
 	Episodes int    // number of episodes; 0: until Duration is over, or 1000 if Duration is 0, too
 	Duration time.Duration
 	Seed     uint64
@@ -179,7 +178,7 @@ const endless = min(1<<40, math.MaxInt)
 
 // WithDefaults returns the configuration with its defaults, and an error for one that cannot be run.
 func (cfg Config) WithDefaults() (Config, error) {
-	cfg.Strategy = cmp.Or(cfg.Strategy, cfg.usual("random"))
+	cfg.Strategy = cmp.Or(cfg.Strategy, "random")
 	if err := draw.CheckStrategy(cfg.Strategy); err != nil {
 		return cfg, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -224,14 +223,6 @@ func (cfg Config) audited(index int) bool {
 		every = 10
 	}
 	return index%every == 0 && index/every < cfg.Audit
-}
-
-// usual is the strategy of who names none, which may depend on whether faults are named.
-func (cfg Config) usual(ofFaults string) string {
-	if cfg.Faults == 0 && !cfg.NoFaultsAtAll {
-		return draw.Stages
-	}
-	return ofFaults
 }
 
 // terms are those of an episode: what all episodes have in common, and which faults may strike in this one.

@@ -43,23 +43,15 @@ func union(all []world.Faults) (sum world.Faults) {
 	return sum
 }
 
-// Who names neither a strategy nor faults gets stages: without faults, with few, with all that are not rare, and with all.
+// Stages are without faults, with few, with all that are not rare, and with all.
 func TestStages(t *testing.T) {
 	few := world.Loss | world.Expiry | world.Cancel
 	for _, stage := range []struct {
 		from, to int
 		may      world.Faults
 	}{{0, 200, world.NoFaults}, {200, 400, few}, {400, 800, world.AllFaults &^ world.Rare}, {800, 900, world.AllFaults}} {
-		if got := union(faultsOf(t, sim.Config{}, stage.from, stage.to-stage.from)); got != stage.may {
+		if got := union(faultsOf(t, sim.Config{Strategy: sim.Stages}, stage.from, stage.to-stage.from)); got != stage.may {
 			t.Errorf("episodes %d to %d have %v, and not %v", stage.from, stage.to-1, got, stage.may)
-		}
-	}
-	for name, cfg := range map[string]sim.Config{
-		"faults":   {Faults: world.AllFaults},
-		"strategy": {Strategy: "random"},
-	} {
-		if got := union(faultsOf(t, cfg, 0, 100)); got != world.AllFaults {
-			t.Errorf("who names %s gets only %v in the first episodes", name, got)
 		}
 	}
 	if got := union(faultsOf(t, sim.Config{Strategy: sim.Stages, Faults: world.Expiry | world.Wrap}, 0, 800)); got != world.Expiry {
@@ -67,10 +59,21 @@ func TestStages(t *testing.T) {
 	}
 }
 
+// Who names neither a strategy nor faults to Check gets stages.
+func TestStagesOfCheck(t *testing.T) {
+	for want, options := range map[string][]sim.Option{
+		sim.Stages: nil, "mix": {sim.WithFaults("none")}, "random": {sim.WithStrategy("random")},
+	} {
+		if cfg, err := sim.ForTest(t, options...); err != nil || cfg.Strategy != want {
+			t.Errorf("strategy %s, %v; want %s", cfg.Strategy, err, want)
+		}
+	}
+}
+
 // What was found in a stage is minimised and replayed with the faults of this stage.
 func TestStageOfACounterexample(t *testing.T) {
 	testkit.ManyWorlds(t)
-	w, cfg := find(t, "lock", "published/WriteLock"), sim.Config{Episodes: 300, Seed: 1}
+	w, cfg := find(t, "lock", "published/WriteLock"), sim.Config{Strategy: sim.Stages, Episodes: 300, Seed: 1}
 	r := run(t, w, cfg)
 	seen := map[string]bool{}
 	for _, f := range r.Violations {
@@ -88,8 +91,8 @@ func TestStageOfACounterexample(t *testing.T) {
 		}
 		seen[want] = true
 	}
-	if len(seen) != 2 || r.Strategy != sim.Stages {
-		t.Errorf("strategy %s has found something in %d stages", r.Strategy, len(seen))
+	if len(seen) != 2 {
+		t.Errorf("something was found in %d stages", len(seen))
 	}
 }
 
@@ -97,7 +100,7 @@ func TestStageOfACounterexample(t *testing.T) {
 func TestRareComesLast(t *testing.T) {
 	testkit.ManyWorlds(t)
 	w := find(t, "lock", "published/WriteLock")
-	r := run(t, w, sim.Config{Episodes: 1000, Seed: 1, ShrinkTime: 1})
+	r := run(t, w, sim.Config{Strategy: sim.Stages, Episodes: 1000, Seed: 1, ShrinkTime: 1})
 	rare := func(f sim.Found) bool { return f.Rare != world.NoFaults }
 	if i := slices.IndexFunc(r.Violations, rare); i < 1 || !slices.ContainsFunc(r.Violations[i:], rare) {
 		t.Errorf("of %d the first that is rare is no. %d", len(r.Violations), i)
@@ -108,7 +111,7 @@ func TestRareComesLast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r = run(t, animals[0].Broken(), sim.Config{Seed: 1, Episodes: 2000, Until: animals[0].Property})
+	r = run(t, animals[0].Broken(), sim.Config{Strategy: sim.Stages, Seed: 1, Episodes: 2000, Until: animals[0].Property})
 	if len(r.Violations) != 1 || r.Violations[0].Rare != world.Wrap || r.Violations[0].Episode < 800 {
 		t.Errorf("what needs a counter that wraps: %+v", r.Violations)
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/replay"
-	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/zoo"
 )
@@ -19,7 +18,7 @@ func TestStoryThatCouldDifferSaysSo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, cfg := animals[0].Broken(), sim.Config{Episodes: 500, Seed: 1, Faults: world.AllFaults, Until: animals[0].Property}
+	w, cfg := animals[0].Broken(), sim.Config{Episodes: 500, Seed: 1, Until: animals[0].Property}
 	result, err := sim.Run(t.Context(), w, cfg)
 	if err != nil || len(result.Violations) != 1 {
 		t.Fatalf("%v, %+v", err, result.Violations)

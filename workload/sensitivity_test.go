@@ -18,7 +18,7 @@ func TestSensitivityOfAPass(t *testing.T) {
 		if of.Model.Name == "" {
 			continue
 		}
-		s := campaign(t, lookUp(t, kind, workload.Ours), sim.Config{Episodes: 200, Seed: 1, Faults: world.AllFaults, Audit: 100}).Sensitivity
+		s := campaign(t, lookUp(t, kind, workload.Ours), sim.Config{Episodes: 200, Seed: 1, Audit: 100}).Sensitivity
 		t.Logf("%s: %+v", kind, s)
 		if s.Episodes < 90 || s.Overlapping == 0 || s.Undecided > 0 || s.Corruptions < 7*s.Episodes ||
 			s.Vacuous() != "" {
