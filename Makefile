@@ -25,13 +25,13 @@ run: ## torture the lock in simulation (the main job; needs Go alone)
 	$(GO) run -v ./cmd/torture run lock # -v names packages while they are built, the first time for up to a minute
 
 # Simulated worlds run one goroutine at a time: with two processors a package takes up to twice the processor time. So
-# each gets one; tests that want more ask for them. Tests of real servers wait much of the time. So there are two packages
+# each gets one; tests that want more ask for them. Tests of real servers wait much of the time. So there are four packages
 # more than there are processors at a time, those first that take longest. GOGC: garbage is collected less often, by Go's
 # own tools too. The time limits are for tests that hang: on a busy machine everything takes longer. What go vet says,
 # lint says.
 # MODULES are within this one, and have dependencies that it must not have.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
-PACKAGES   := $(shell echo $$(($(PROCESSORS) + 2)))
+PACKAGES   := $(shell echo $$(($(PROCESSORS) + 4)))
 MODULES  := results zoo/foreign campaign/torture-campaign campaign/deploy docs internal/browsertest
 LONG     := ./internal/cli ./sim ./sim/internal/shrink ./live/ensemble ./workload ./fakezk/conformance ./fakezk/conformance/suites ./live/worker ./story ./zoo ./live ./fakezk/server \
             ./campaign ./live/ensemble/proxy/chaosproxy ./linearizability ./recipes/zkclient ./live/ensemble/stepper
