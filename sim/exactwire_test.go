@@ -26,6 +26,7 @@ var exactWorlds = map[string]func() sim.Workload{
 	},
 	"plain":  plainLock,
 	"racing": racingLock,
+	"exits":  exitingOwnLock,
 	"mutex":  mutexLock, "package": packageMutexLock, "rwmutex": rwMutexLock, "once": onceLock, "opposite": oppositeLock,
 }
 

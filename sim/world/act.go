@@ -72,7 +72,7 @@ func (p *process) collectFrom() {
 	w := p.world
 	add := func(kind ActionKind, user int) { w.actions = append(w.actions, Action{kind, p.id, user}) }
 	if p.crashed {
-		if p.unfinished() {
+		if p.unfinished() && !p.pausing {
 			add(ActRestart, 0)
 		}
 		return

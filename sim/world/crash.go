@@ -1,6 +1,13 @@
 package world
 
-import "slices"
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/zktorture/zktorture/sim/internal/bubble"
+)
 
 func init() {
 	faultTable[Crash.Index()] = fault{
@@ -10,6 +17,7 @@ func init() {
 		names: []string{"", "last request carried out"},
 		then:  Loss | Lag | Crash,
 	}
+	bubble.PlugExit(exitWithin)
 }
 
 func findCrash(w *World, add func(Target)) {
@@ -73,4 +81,70 @@ func (p *process) restart() {
 	p.incarnation++
 	w.noteHealed(Crash, p.id, "the process starts again")
 	p.launch()
+}
+
+// exit is the end that a process's own code has put to it: in exact mode, by os.Exit, which log.Fatal calls. The process
+// crashes as by the fault, and starts again; but what the code does is no choice, and no strike.
+type exit struct {
+	user   *User // in the life of the process that ends
+	status int
+	at     string
+}
+
+// exitWithin hands the exit of the owner's process to the loop, and keeps the caller's goroutine until the episode is over.
+// It returns if the goroutine is no process's.
+func exitWithin(number uint64, status int) {
+	o, _ := ownerNumbered(number)
+	if o.user == nil {
+		return
+	}
+	w := o.world
+	e := exit{o.user, status, bubble.Caller()}
+	w.enter()
+	w.exits = append(w.exits, e)
+	w.mu.Unlock()
+	w.wake()
+	<-w.over
+	runtime.Goexit()
+}
+
+// In the liveness phase a process that has exited starts again after restartPause, so that what it waits for can happen
+// meanwhile. One that exits more than exitsMax times there will not stop.
+const (
+	restartPause = time.Second
+	exitsMax     = 50
+)
+
+// beginTurn takes what has been handed in, and lets processes crash whose code has exited.
+func beginTurn(w *World) {
+	for w.intake(); len(w.exits) > 0; w.intake() {
+		e := w.exits[0]
+		if w.exits = w.exits[1:]; !e.user.dead.Load() {
+			takeExit(w, e)
+		}
+	}
+}
+
+// takeExit lets the process crash whose code has exited, in a step of its own.
+func takeExit(w *World, e exit) {
+	p := e.user.process
+	w.step++
+	w.fold(uint64(p.id)<<32 | uint64(uint32(e.status)))
+	told := fmt.Sprintf("the process exits with status %d, at %s", e.status, e.at)
+	w.noteFault(Crash, p.id, "", told).User = e.user.Index
+	p.crash()
+	if !w.liveness {
+		return
+	}
+	if p.exits++; p.exits > exitsMax {
+		w.endless = fmt.Sprintf("c%d exits again and again in a world without faults: %s", p.id+1, told)
+		return
+	}
+	p.pausing = true
+	time.AfterFunc(restartPause, func() {
+		w.enter()
+		p.pausing = false
+		w.mu.Unlock()
+		w.wake()
+	})
 }

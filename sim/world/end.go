@@ -22,7 +22,7 @@ func expireDead(w *World) {
 
 // drain lets everything happen that can.
 func drain(w *World) {
-	for w.intake(); w.livelock == nil; w.intake() {
+	for beginTurn(w); w.livelock == nil; beginTurn(w) {
 		if w.collect(); len(w.actions) == 0 {
 			return
 		}
@@ -67,6 +67,7 @@ func (w *World) end(politely bool) {
 		call.done <- false
 	}
 	w.outside = nil
+	close(w.over)
 	tireDoors(w)
 	for minutes := endMinutes; minutes > 0; {
 		pause := 1

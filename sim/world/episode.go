@@ -206,9 +206,8 @@ func judge(w *World, everybody bool) Judgement {
 		j.Violations, j.Later = w.panicked, nil // what else went wrong follows from it
 	case w.livelock != nil:
 		j = Judgement{Violations: []Violation{toldLivelock(w)}, History: j.History}
-	case w.endless:
-		j = Judgement{Unknown: fmt.Sprintf("a script did not end within %d steps of a world without faults, "+
-			"although operations began and ended: %s", livenessSteps, unended(w)), History: j.History}
+	case w.endless != "":
+		j = Judgement{Unknown: w.endless, History: j.History}
 	case !everybody && len(j.Violations) == 0:
 		explainStuck(w, &j)
 	}

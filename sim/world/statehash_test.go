@@ -30,7 +30,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"Memory":                                "follows: of its fields those named here, through which it is reached", "start alarm": "constant",
 		"quiet livelock endless":    "scratch: of the liveness phase",
 		"fence mu kick asleep":      "scratch: of synchronisation",
-		"handed handedBefore doors": wire, "places": "constant", "barred": "scratch: for people; what fails because of one is in the history", "dead": "follows: the history", "endRandom bubble terms": "constant",
+		"handed handedBefore doors": wire, "places": "constant", "exits over": exact, "barred": "scratch: for people; what fails because of one is in the history", "dead": "follows: the history", "endRandom bubble terms": "constant",
 		"outside panicked struck nobodys random": testkit.Hashed,
 		"ops":                                    "follows: the history",
 		"lasting":                                "follows: the history, and what its process was told",
@@ -48,7 +48,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"deaf": "follows: the history", "expiriesBefore": "follows: what it was told", "telling toldLate": "scratch: of one step", "id": "constant",
 		"clients": "follows: inProcess, the only one", "clientsRoom": "scratch: memory",
 		"inProcess users incarnation held heldEvent paused crashed": testkit.Hashed,
-		"door woken behind": wire, "world": "constant", "asking": "scratch: of the liveness phase",
+		"door woken behind": wire, "world": "constant", "asking exits pausing": "scratch: of the liveness phase",
 		"expiriesSeen crashes": testkit.Hashed + " by number; when is in the history, and in what it was told",
 	})
 	testkit.FieldsAreClassed(t, reflect.TypeFor[User](), map[string]string{

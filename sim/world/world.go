@@ -80,13 +80,15 @@ type World struct {
 	barred       []*barred
 	kick         chan struct{} // tells the loop, when it sleeps, that there is something …
 	asleep       atomic.Bool   // … and whether it does
+	exits        []exit        // of processes by their own code …
+	over         chan struct{} // … where it stays until this is closed
 
 	// What has happened, for the judge.
 	struck   [FaultCount]int
 	duringOp int // strikes while an operation was under way
 	ends     []counterEnd
 	livelock *process // that has ended the run so; nil if none has
-	endless  bool     // the run was ended because it took livenessSteps
+	endless  string   // why the liveness phase was ended although operations began and ended; "" if it was not
 	actor    int64    // number of the operation whose request is being carried out
 
 	journal
@@ -143,6 +145,8 @@ type process struct {
 	crashed      bool
 	expiriesSeen []int // steps at which it learned that a session was gone
 	crashes      []int // steps at which it died
+	exits        int   // how often by its own code in the liveness phase …
+	pausing      bool  // … after which it starts again later; guarded by World.mu
 	deaf         []unreachable
 
 	asking asking
@@ -180,7 +184,7 @@ const (
 func newWorld(cfg *Settings) *World {
 	w := &World{
 		cfg: cfg, source: recorder{source: cfg.Source, made: cfg.Made[:0], chosen: cfg.Chosen}, servers: cfg.Servers,
-		start: time.Now(), last: -1, kick: make(chan struct{}, 1),
+		start: time.Now(), last: -1, kick: make(chan struct{}, 1), over: make(chan struct{}),
 		Memory: cfg.Memory, ops: make([]*Op, 0, 16),
 	}
 	w.journal = journal{world: w, trace: cfg.Trace, hash: hashStart}
@@ -451,7 +455,7 @@ func (p *process) connect(c client) (replica int, err error) {
 func (w *World) torture() {
 	for w.step < w.cfg.StepsMax {
 		w.observe(func(o Observer) { o.Turns(w.view()) })
-		w.intake()
+		beginTurn(w)
 		w.checkpoint()
 		forgetLag(w)
 		w.observe(func(o Observer) { o.Arrives(w.view()) })
@@ -496,10 +500,12 @@ func (w *World) recover() bool {
 	w.noteProgress()
 	for limit := w.step + livenessSteps; w.livelock == nil; {
 		if w.observe(func(o Observer) { o.Turns(w.view()) }); w.step >= limit {
-			w.endless = true
+			w.endless = fmt.Sprintf("a script did not end within %d steps of a world without faults, although operations "+
+				"began and ended: %s", livenessSteps, unended(w))
+		}
+		if beginTurn(w); w.endless != "" {
 			return false
 		}
-		w.intake()
 		if w.finished() {
 			return true
 		}

@@ -34,6 +34,11 @@ func Plug(
 	bar func(owner uint64, call string) error,
 )
 
+// PlugExit says what os.Exit does in such bubbles. If it returns, the program exits.
+//
+//go:linkname PlugExit os.exactPlug
+func PlugExit(exit func(owner uint64, status int))
+
 // Goroutine is the number of the caller's goroutine.
 //
 //go:linkname Goroutine runtime.exactGoroutine

@@ -44,7 +44,7 @@ func foreign(function string) bool {
 	pkg, _, _ := strings.Cut(path.Base(function), ".")
 	dir := path.Dir(function)
 	if dir == "." { // the standard library's
-		return slices.Contains([]string{"runtime", "sync", "time", "context", "reflect", "testing", "io", "bufio", "net", "created by"}, pkg)
+		return slices.Contains([]string{"runtime", "sync", "time", "context", "reflect", "testing", "io", "bufio", "net", "os", "log", "created by"}, pkg)
 	}
 	return slices.Contains([]string{"internal", "sync", "testing", "net", "crypto"}, dir) || strings.HasPrefix(dir, "internal/") ||
 		dir == project && (pkg == "sim" || pkg == "fakezk") ||
