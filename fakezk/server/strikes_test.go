@@ -437,6 +437,7 @@ func TestOrdinaryClients(t *testing.T) {
 			defer c.Close()
 			c.SetLogger(quiet{})
 			for n := 0; ctx.Err() == nil && (len(met()) < len(strike.Ways(strike.OnServe)) || len(wrote[i]) == 0); n++ {
+				time.Sleep(20 * time.Millisecond) // else hardly anything meets a ping
 				path := fmt.Sprintf("/%d-%d", i, n)
 				if _, _, _, err := c.ExistsW(path); err != nil {
 					continue
