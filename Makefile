@@ -33,7 +33,7 @@ run: ## torture the lock in simulation (the main job; needs Go alone)
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 PACKAGES   := $(shell echo $$(($(PROCESSORS) + 4)))
 MODULES  := results zoo/foreign campaign/torture-campaign campaign/deploy docs internal/browsertest
-LONG     := ./internal/cli ./sim ./sim/internal/shrink ./live/ensemble ./workload ./fakezk/conformance ./fakezk/conformance/suites ./live/worker ./story ./zoo ./live ./fakezk/server \
+LONG     := ./internal/cli ./sim ./live/ensemble ./live/worker ./fakezk/conformance ./workload ./zoo ./live ./fakezk/conformance/suites ./story ./sim/internal/shrink ./fakezk/server \
             ./campaign ./live/ensemble/proxy/chaosproxy ./linearizability ./recipes/zkclient ./live/ensemble/stepper
 ATATIME  := $(MAKE) --no-print-directory -j
 
