@@ -28,7 +28,7 @@ const CounterexampleFormat = replay.CounterexampleFormat
 const (
 	Near       = draw.Near       // its episodes begin like those of [Config.Near]
 	Exhaustive = draw.Exhaustive // all executions within a bound
-	Stages     = draw.Stages     // that of who names neither a strategy nor faults
+	Stages     = draw.Stages     // that of who names neither a strategy nor faults to Check or torture run
 )
 
 var (

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Parse reads a set: names with commas between them, where "all" stands for all and
-// "none" for none, and "-loss" leaves out a fault that the set has so far, as in "all,-loss". one finds a fault by its name.
+// Parse reads a set: names with commas between them, where "all" stands for all and "none" for none, and "-loss" leaves out
+// a fault that the set has so far, as in "all,-loss". one finds a fault by its name.
 func Parse[S ~uint16 | ~uint32](list string, all S, one func(name string) (S, error)) (set S, err error) {
 	for name := range strings.SplitSeq(list, ",") {
 		name, out := strings.CutPrefix(strings.TrimSpace(name), "-")

@@ -54,7 +54,7 @@ func TestFieldsAreClassed(t *testing.T) {
 	testkit.FieldsAreClassed(t, reflect.TypeFor[User](), map[string]string{
 		"Client Index world process conn": "constant", "Incarnation": "follows: its process's",
 		"told toldAt": "follows: what its process was told; when is compared with the present step only", "op done resting stalledLong": testkit.Hashed, "dead": "follows: crashed", "atDeath": "constant", "guids": "follows: what it was told",
-		"stamped stamps sent": "scratch: of one step", "goroutine before": "scratch: for people, and over the wire", "over": wire, "spare": "scratch: memory",
+		"stamped stamps sent": "scratch: of one step", "goroutine": "scratch: for people, and over the wire", "over": wire, "spare": "scratch: memory",
 	})
 	testkit.FieldsAreClassed(t, reflect.TypeFor[Op](), map[string]string{
 		"Name Arg Outcome Result Err Client User Incarnation SessionAt ExpiriesSeen Cancelled Told SelfEnded": testkit.Hashed + " in the history",

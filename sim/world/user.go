@@ -33,7 +33,6 @@ type User struct {
 	resting   bool // it waits for the liveness phase, see AwaitLiveness
 	dead      atomic.Bool
 	goroutine atomic.Uint64 // that runs the script; 0 but in exact mode
-	before    *User         // the user in its process's life before
 	atDeath   func()        // nil: nothing
 	guids     atomic.Uint64
 	spare     *outsideCall // memory to reuse

@@ -99,7 +99,7 @@ func behindMutex(w *World, u *User) string {
 			text += ", which "
 		}
 		told, at = append(told, at), waits[i][1]
-		text += fmt.Sprintf("waits in %s, held by %s", bubble.MutexPlace(stack), scriptOf(w, at))
+		text += fmt.Sprintf("waits in %s, held by %s", bubble.MutexPlace(stack), ownerNamed(waits[i][3]))
 	}
 }
 
@@ -120,17 +120,10 @@ func sharedMutex(w *World) string {
 	return ""
 }
 
-// scriptOf names whose script a goroutine runs.
-func scriptOf(w *World, goroutine uint64) string {
-	for _, p := range w.procs {
-		for _, u := range p.users {
-			for life := u; life != nil; life = life.before {
-				if life.goroutine.Load() != goroutine {
-					continue
-				}
-				return nameOf(life)
-			}
-		}
+// ownerNamed names whose a goroutine is, by the number of its owner.
+func ownerNamed(number uint64) string {
+	if o, _ := ownerNumbered(number); o.user != nil {
+		return nameOf(o.user)
 	}
 	return "a goroutine"
 }

@@ -349,7 +349,7 @@ func (p *process) launch() {
 	for i, old := range p.users {
 		u := old
 		if old.world != nil {
-			u = &User{Client: p.id, Index: i, done: old.done, before: old} // goroutines of its last life have the old one
+			u = &User{Client: p.id, Index: i, done: old.done} // goroutines of its last life have the old one
 		}
 		u.Incarnation, u.world, u.process, u.told = p.incarnation, w, p, len(p.expiriesSeen)
 		if p.users[i] = u; w.door == InProcess {

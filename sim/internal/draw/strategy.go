@@ -28,7 +28,8 @@ var (
 	_ = add(Exhaustive, "all executions with at most --at-most faults, each state once", nil)
 )
 
-// Stages is the strategy of who names neither a strategy nor faults: what is simple comes first, and what is rare last.
+// Stages is the strategy of who names neither a strategy nor faults to sim.Check or torture run: what is simple comes
+// first, and what is rare last.
 const Stages = "stages"
 
 // stages are the episodes of [Stages] that may not have all faults: those below a number that are in no other one.
