@@ -42,6 +42,22 @@ func start(t *testing.T, options ensemble.Options) *ensemble.Ensemble {
 	return e
 }
 
+// startPrompt starts servers that soon notice a fault: they bear silence for half a second, or, on a busy machine, for
+// half of the time that they took to start. With less they would elect one leader after the other there.
+func startPrompt(t *testing.T, start func(*testing.T, ensemble.Options) *ensemble.Ensemble, nodes int) *ensemble.Ensemble {
+	t.Helper()
+	const tick = 100 * time.Millisecond
+	options := ensemble.Options{Nodes: nodes, Tick: tick, SyncLimit: 5}
+	began := time.Now()
+	e := start(t, options)
+	if ticks := int(time.Since(began) / 2 / tick); ticks > options.SyncLimit {
+		must(t, e.Stop())
+		options.SyncLimit = ticks
+		e = start(t, options)
+	}
+	return e
+}
+
 // tellLogs shows the end of what each server has logged.
 func tellLogs(t *testing.T, e *ensemble.Ensemble) {
 	for i := range e.Servers() {

@@ -147,7 +147,7 @@ func wantStruck(t *testing.T, e *ensemble.Ensemble, struck *ensemble.Struck, rol
 
 // Faults of processes on one ensemble, each healed after.
 func TestProcesses(t *testing.T) {
-	e := start(t, ensemble.Options{Nodes: 3, SyncLimit: 5})
+	e := startPrompt(t, start, 3)
 	for _, target := range []ensemble.Target{ensemble.Leader, ensemble.Follower} {
 		for _, f := range []ensemble.Fault{fault(strike.Kill, target), fault(strike.Stop, target)} {
 			t.Run(f.String(), func(t *testing.T) { strikeProcess(t, e, f) })

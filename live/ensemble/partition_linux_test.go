@@ -45,7 +45,7 @@ func leaderOf(t *testing.T, e *ensemble.Ensemble) (leader int, others []int) {
 
 // Faults of links on one ensemble, each healed after.
 func TestLinks(t *testing.T) {
-	e := startApart(t, ensemble.Options{Nodes: 3, SyncLimit: 5})
+	e := startPrompt(t, startApart, 3)
 	serves(t, e)
 	for _, f := range []ensemble.Fault{
 		fault(strike.Partition, ensemble.Leader), fault(strike.Partition, ensemble.Follower),
@@ -146,7 +146,7 @@ func readsWereStale(t *testing.T, e *ensemble.Ensemble, cut func(leader, followe
 
 // Of five members two are on one side, with the leader, and three on the other, which elect another.
 func TestPartitionOfFive(t *testing.T) {
-	e := startApart(t, ensemble.Options{Nodes: 5, SyncLimit: 5})
+	e := startPrompt(t, startApart, 5)
 	leader, others := leaderOf(t, e)
 	minority := []int{leader, others[0]}
 	heal, err := e.Partition(minority)

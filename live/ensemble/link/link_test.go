@@ -184,8 +184,19 @@ func TestAnotherProcess(t *testing.T) {
 	}
 }
 
-// sessions are those that the servers have.
-func (f *fixture) sessions() (ids []string) {
+// sessions are those that the leader has, once it has the one whose id is newest: a follower answers what is committed,
+// and the leader may apply it later.
+func (f *fixture) sessions(newest int64) (ids []string) {
+	f.Helper()
+	testkit.Until(f, "the leader has the newest session", func() bool {
+		ids = f.dumped()
+		return slices.Contains(ids, fmt.Sprintf("0x%x", newest))
+	})
+	return ids
+}
+
+// dumped are the sessions that the leader tells now.
+func (f *fixture) dumped() []string {
 	f.Helper()
 	for _, address := range f.ensemble.Servers() {
 		c, err := net.Dial("tcp", address)
@@ -225,7 +236,8 @@ func TestAnswersGetLost(t *testing.T) {
 				},
 			})
 			f.client.Close()
-			before, old := f.sessions(), client.SessionID()
+			old := client.SessionID()
+			before := f.sessions(old)
 			f.arm(1, strike.Strike{Fault: kind, Variant: "answer"}, 0)
 			if _, _, err := client.Exists("/"); err == nil {
 				t.Error("the request was not lost")
@@ -235,7 +247,7 @@ func TestAnswersGetLost(t *testing.T) {
 			if vain := greeted.Load() - granted.Load(); vain < int64(1+begun/2) { // and one says that it has expired
 				t.Errorf("%d connections came to nothing", vain)
 			}
-			after := slices.DeleteFunc(f.sessions(), func(id string) bool { return slices.Contains(before, id) })
+			after := slices.DeleteFunc(f.sessions(client.SessionID()), func(id string) bool { return slices.Contains(before, id) })
 			if len(after) != begun || (client.SessionID() == old) != (begun == 0) {
 				t.Errorf("sessions %v were begun; the client has 0x%x, and had 0x%x", after, client.SessionID(), old)
 			}
