@@ -20,6 +20,7 @@ const module = "github.com/zktorture/zktorture/"
 var mayImport = map[string]string{
 	"recipes":          "",
 	"recipes/zkclient": "",
+	"recipes/cluster":  "recipes",
 	"linearizability":  "",
 
 	"fakezk/wire":     "internal/faultset",
@@ -37,17 +38,18 @@ var mayImport = map[string]string{
 	"sim":                 "fakezk sim/internal sim/internal/bubble sim/internal/checkout sim/replay sim/world story internal",
 	"story/index":         "linearizability sim story internal",
 
-	"workload":      "fakezk fakezk/goclient fakezk/wire linearizability recipes sim sim/world internal",
-	"zoo/published": "recipes",
-	"zoo/listed":    "recipes workload zoo/published",
+	"workload":         "fakezk fakezk/goclient fakezk/wire linearizability recipes sim sim/world internal",
+	"workload/cluster": "linearizability recipes recipes/cluster sim sim/world workload",
+	"zoo/published":    "recipes",
+	"zoo/listed":       "recipes workload workload/cluster zoo/published",
 
 	"live/ensemble": "fakezk/wire recipes/zkclient",
-	"live/worker":   "fakezk/goclient linearizability live/ensemble recipes recipes/zkclient sim/world workload internal",
+	"live/worker":   "fakezk/goclient linearizability live/ensemble recipes recipes/zkclient sim/world workload workload/cluster internal",
 	"live/outcome":  "linearizability recipes sim/world workload",
 	"live":          "fakezk/wire linearizability live/ensemble live/outcome live/worker recipes sim sim/world workload internal/faultset",
 	"live/confirm":  "fakezk/goclient fakezk/wire live recipes sim sim/world workload",
 
-	"zoo":      "fakezk/goclient linearizability live/confirm recipes sim sim/world workload zoo/listed zoo/published",
+	"zoo":      "fakezk/goclient linearizability live/confirm recipes sim sim/world workload workload/cluster zoo/listed zoo/published",
 	"campaign": "fakezk/wire sim sim/world story workload zoo internal",
 
 	// Leaves that need nothing but the standard library:

@@ -25,6 +25,7 @@ type User struct {
 // Client implements [workload.User], as do the other methods.
 func (u *User) Client() int        { return u.clientN }
 func (u *User) Index() int         { return u.indexN }
+func (u *User) Life() int          { return u.incarnation }
 func (u *User) ExpiriesSeen() int  { return u.session.ExpiriesSeen() }
 func (u *User) Conn() recipes.Conn { return u.session.Conn }
 

@@ -69,7 +69,7 @@ func planBarrier(p *world.Plan, path string, new maker[BarrierRecipe]) *barrierE
 	e.Draw(p, p.Ops, oneOf("wait", "shut", "wait", "open", "shut", "wait"))
 	e.Whole = true
 	e.turns[0] = append(e.turns[0], "open")
-	e.fresh = &finalOps{drawn: p.Afresh()}
+	e.Afresh(p)
 	return e
 }
 
@@ -103,7 +103,7 @@ func (e *barrierEpisode) Run(u User) {
 	for name := range e.Turns(u) {
 		operateBarrier(u, gate, name)
 	}
-	e.finalOp(u, func() *world.Op { return operateBarrier(u, gate, "open") }, func() {
+	e.Finally(u, func() *world.Op { return operateBarrier(u, gate, "open") }, func() {
 		e.Over(gate)
 		gate = e.new(u.Conn(), e.Path)
 	})

@@ -137,7 +137,7 @@ func (e *contestEpisode[T, R]) Run(u User) {
 			p.turn(turn, kit)
 		}
 	}
-	e.finalOp(u, func() *world.Op {
+	e.Finally(u, func() *world.Op {
 		return taking(u, p.can.held(), w.Acquire, p.call(w.take), w.Release, p.call(w.give))
 	}, func() {
 		e.Over(p.made)

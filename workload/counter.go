@@ -98,7 +98,7 @@ func (e *counterEpisode) Run(u User) {
 			addNumber(u, counter, delta)
 		}
 	}
-	e.finalOp(u, func() *world.Op { return addNumber(u, counter, 1) }, func() {
+	e.Finally(u, func() *world.Op { return addNumber(u, counter, 1) }, func() {
 		e.Over(counter.Adder)
 		counter = made()
 	})

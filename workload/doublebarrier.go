@@ -439,9 +439,9 @@ func planApart(p *world.Plan, path string, parties int, new maker[Rendezvous]) E
 type apartEpisode [2]*roundsEpisode
 
 // agree puts both on the terms of the workload.
-func (e apartEpisode) agree(t terms) {
-	e[0].agree(t)
-	e[1].agree(t)
+func (e apartEpisode) agree(t terms, new maker[any]) {
+	e[0].agree(t, new)
+	e[1].agree(t, new)
 }
 
 func (e apartEpisode) Users() []int {

@@ -31,8 +31,13 @@ type finalOps struct {
 // than the timeout of a session, within which a client has learned of all that had struck.
 var pauses = [...]time.Duration{0, time.Second, 10 * time.Second, time.Minute}
 
-// finalOp has a user do something when all is over. use does it and returns the operation; renew makes another object.
-func (c *Script[T]) finalOp(u User, use func() *world.Op, renew func()) {
+// Afresh draws whether each user does something once more when all is over: see [Script.Finally].
+func (c *Script[T]) Afresh(p *world.Plan) { c.fresh = &finalOps{drawn: p.Afresh()} }
+
+// Finally has a user do something when all is over, in one of three episodes ([Script.Afresh]). use does it and returns
+// the operation; renew makes another object, if the recipe may fail for good ([Final]). An error that goes on breaks the
+// property unusable.
+func (c *Script[T]) Finally(u User, use func() *world.Op, renew func()) {
 	f := c.fresh
 	if f == nil || !f.drawn || !f.faultsOver(u) {
 		return

@@ -187,8 +187,8 @@ var consequences = map[string][]string{
 	// A commit without all votes stands beside an abort.
 	"validity": {"atomicity"},
 	// A list that lacks a member, or has one too many, was never the group's.
-	"missing": {"snapshot"},
-	"ghost":   {"snapshot"},
+	"missing": {"snapshot", "stale-watch"},
+	"ghost":   {"snapshot", "stale-watch"},
 	// A member that enters alone leaves alone, and neither removes what the others have yet to make.
 	"early-enter": {"early-leave"},
 	"early-leave": {"leak"},

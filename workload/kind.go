@@ -60,6 +60,10 @@ var noLeaks = Promise{
 	Text: "no watch or goroutine is left",
 }
 
+// Usual are promises that are the same for most kinds. Judged are they by [Script.Finally], whose findings are in
+// [Script.Judging], and by [View.Leaks].
+var Usual = struct{ Usable, Tidy, NoLeaks Promise }{usable, tidy, noLeaks}
+
 // Name is what the promise is called; a text by itself has none.
 func (p Promise) Name() string { return cmp.Or(p.Title, strings.Join(p.Names, ", ")) }
 

@@ -197,7 +197,7 @@ func (e *lockingEpisode) Run(u User) {
 	for turn := range e.Turns(u) {
 		e.turn(u, q, turn)
 	}
-	e.finalOp(u, func() *world.Op { return e.offer(u, q) }, func() {
+	e.Finally(u, func() *world.Op { return e.offer(u, q) }, func() {
 		e.Over(q.LockingQueuer)
 		q = made()
 	})

@@ -85,7 +85,6 @@ type newMember = func(name string) Grouper
 type membershipEpisode struct {
 	Script[stay]
 	new   maker[newMember]
-	lives []int       // by slot: how often its process has started
 	ended []*world.Op // waits for a change that were ended because nothing moved
 }
 
@@ -98,7 +97,6 @@ type stay struct {
 
 func planMembership(p *world.Plan, path string, new maker[newMember]) *membershipEpisode {
 	e := &membershipEpisode{Script: planScript(p, path, 4, drawStay), new: new}
-	e.lives = make([]int, len(e.turns))
 	return e
 }
 
@@ -127,9 +125,7 @@ type visitor struct {
 }
 
 func (e *membershipEpisode) Run(u User) {
-	s := e.Slot(u)
-	e.lives[s]++
-	name := "m" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(e.lives[s])
+	name := "m" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(u.Life()+1)
 	made := func() groupRecipe { return able[groupRecipe](&e.terms, e.new(u.Conn(), e.Path)(name)) }
 	m := &visitor{User: u, group: made(), name: name}
 	e.AtDeath(u, func() { e.Over(m.group.Grouper) })
@@ -140,7 +136,7 @@ func (e *membershipEpisode) Run(u User) {
 			e.visit(m, turn)
 		}
 	}
-	e.finalOp(u, m.comeAndGo, func() {
+	e.Finally(u, m.comeAndGo, func() {
 		e.Over(m.group.Grouper)
 		m.group = made()
 	})

@@ -75,9 +75,6 @@ func Without(methods ...string) Option {
 // Unfair waives that waiters are served in the order of their znodes, and that a deletion wakes one of them only.
 func Unfair() Option { return Waive("order", "herd") }
 
-// StaleReads waives that a read shows what was written before it.
-func StaleReads() Option { return Waive("stale-get", "stale-peek", "false-empty") }
-
 // Beside gives the recipe znodes beside its object's, which are there when an episode begins: their paths are the
 // object's with these endings. An ending that begins with "/" is a znode below the object's.
 func Beside(endings ...string) Option {

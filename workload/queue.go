@@ -168,7 +168,7 @@ func (e *queueEpisode) Run(u User) {
 	for name := range e.Turns(u) {
 		e.operate(u, q, name)
 	}
-	e.finalOp(u, func() *world.Op { return e.offer(u, q) }, func() {
+	e.Finally(u, func() *world.Op { return e.offer(u, q) }, func() {
 		e.Over(q.recipe)
 		q = e.user(e.new(u.Conn()))
 	})

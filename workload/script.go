@@ -20,10 +20,11 @@ type Script[T any] struct {
 	// Drains says that the first user does something of its own when all others have finished, see [Script.Last].
 	Drains bool
 
-	terms  terms // on which the recipe is judged
-	layout []int // users by client
-	turns  [][]T // by slot; consumed
-	beside any   // data that was drawn beside the script
+	terms  terms      // on which the recipe is judged
+	make   maker[any] // of its workload, see [Workload.Making]
+	layout []int      // users by client
+	turns  [][]T      // by slot; consumed
+	beside any        // data that was drawn beside the script
 	fresh  *finalOps
 }
 
@@ -39,7 +40,7 @@ func planScript[T any](p *world.Plan, path string, missing int, draw func(p *wor
 	c.Whole = true
 	c.Missing = p.Choose(missing, "the parent is missing") == missing-1
 	c.Draw(p, p.Ops, draw)
-	c.fresh = &finalOps{drawn: p.Afresh()}
+	c.Afresh(p)
 	return c
 }
 
@@ -102,11 +103,14 @@ func (c *Script[T]) Parents() []string {
 	return parents
 }
 
-// agree puts the episode on the terms of its workload.
-func (c *Script[T]) agree(t terms) {
-	c.terms = t
+// agree puts the episode on the terms of its workload, whose recipes new makes.
+func (c *Script[T]) agree(t terms, new maker[any]) {
+	c.terms, c.make = t, new
 	c.Missing = c.Missing || !t.existing
 }
+
+// Make makes a user's recipe, for a workload that says how ([Workload.Making]).
+func (c *Script[T]) Make(u User) any { return c.make(u.Conn(), c.Path) }
 
 // Over ends a user's part: what it was given is closed, if it has to be ([Closing]).
 func (c *Script[T]) Over(recipe any) {
@@ -136,8 +140,24 @@ func (c *Script[T]) Judging(v *View) Judgement {
 	return j
 }
 
-// MayWaitForever implements [Episode]: no operation may.
-func (c *Script[T]) MayWaitForever(_, _ []*world.Op) []*world.Op { return nil }
+// Rest waits until everything is at rest: all faults are over, and nothing has moved for longer than any back-off takes,
+// as all other users have finished, or rest, or wait as they may for ever. Then it is the time to ask, and to compare:
+// what the servers have, and what watchers were told, is what it ought to be. It returns false if the world does not know
+// when it is at rest. The wait is an operation "rest". A kind that has its own MayWaitForever adds those of the Script.
+func (c *Script[T]) Rest(u User) (known bool) {
+	known = u.AwaitLiveness()
+	ctx, op := u.Begin(resting, "", false)
+	<-ctx.Done()
+	u.End(op, world.OK, "", nil)
+	return known
+}
+
+const resting = "rest"
+
+// MayWaitForever implements [Episode]: no operation may, but for [Script.Rest].
+func (c *Script[T]) MayWaitForever(_, waiting []*world.Op) []*world.Op {
+	return still(waiting, resting)
+}
 
 // oneOf draws one of several turns, each of which is a part of its own.
 func oneOf[T any](turns ...T) func(p *world.Plan, label string) T {

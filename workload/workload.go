@@ -88,9 +88,10 @@ func (w *Workload) Terms() world.Terms {
 
 // Episode plans one episode about the object at a path. Equal choices give equal episodes.
 func (w *Workload) Episode(p *world.Plan, path string) Episode {
-	e := w.plan(p, path, w.maker())
-	if script, ok := e.(interface{ agree(terms) }); ok {
-		script.agree(w.terms)
+	new := w.maker()
+	e := w.plan(p, path, new)
+	if script, ok := e.(interface{ agree(terms, maker[any]) }); ok {
+		script.agree(w.terms, new)
 	}
 	if w.around != nil {
 		return w.around(e, path)
@@ -106,7 +107,15 @@ func (w *Workload) maker() maker[any] {
 	return w.new
 }
 
-// Make makes a recipe as the users of an episode get it; nil if w is of a custom kind ([Own]).
+// Making returns the workload of a custom kind ([Own]) with the constructor of its recipes, which its episodes call by
+// [Script.Make]. So its recipe may be replaced: by one that runs in another process, or by one that code over the wire is
+// given ([Of]).
+func (w *Workload) Making(new func(c recipes.Conn, path string) any) *Workload {
+	w.new = new
+	return w
+}
+
+// Make makes a recipe as the users of an episode get it; nil if w does not say how ([Own]).
 func (w *Workload) Make(c recipes.Conn, path string) any {
 	if w.new == nil {
 		return nil
@@ -115,8 +124,8 @@ func (w *Workload) Make(c recipes.Conn, path string) any {
 }
 
 // With is the same workload on the same terms, by another name, for recipes that new makes; they are what the
-// constructor of the kind is given. Each episode is as around returns it. It is false if w is of a kind of the user's
-// own ([Own]).
+// constructor of the kind is given. Each episode is as around returns it. It is false if w does not say how its recipes
+// are made: a kind of the user's own does by [Workload.Making].
 func (w *Workload) With(
 	recipe string, new func(c recipes.Conn, path string) any, around func(e Episode, path string) Episode,
 ) (*Workload, bool) {
@@ -202,6 +211,8 @@ type User interface {
 	// Client numbers the session, Index its users, both from 0.
 	Client() int
 	Index() int
+	// Life is how often its process has died before: what is named after a user may have to be another one then.
+	Life() int
 	// Conn is the session's connection.
 	Conn() recipes.Conn
 	// Begin begins an operation. Its context ends when the caller gives up, if it is cancelable, or all is over.
@@ -236,6 +247,7 @@ type simUser struct {
 
 func (u simUser) Client() int       { return u.of.Client }
 func (u simUser) Index() int        { return u.of.Index }
+func (u simUser) Life() int         { return u.of.Incarnation }
 func (u simUser) ExpiriesSeen() int { return u.of.ExpiriesSeen() }
 func (u simUser) SawExpiryBefore() bool {
 	return u.of.ExpiriesSeen() > 0 && u.of.LastExpiryStep() < u.of.Step()

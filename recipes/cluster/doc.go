@@ -1,0 +1,13 @@
+// Package cluster has recipes for what the processes of a cluster tell each other of themselves: which instances of a
+// service there are ([Registry]), and what a value is by now ([Cache]).
+//
+// # The model
+//
+// What a recipe of package recipes gives its user it takes back when the session has ended: a lock that was lost stays
+// lost. The recipes of this package are for what is to be true as long as the process lives, whatever becomes of its
+// sessions: an instance is registered again, a value is watched again. So each has something that goes on by itself, or
+// is asked again and again, and each says how that ends.
+//
+// A client that has a new session may reach a server that lags behind what the client has seen in the old one. So what
+// these recipes tell is ordered by the transactions of the servers, and never by the order in which it was read.
+package cluster
