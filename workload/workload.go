@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
@@ -261,6 +262,8 @@ func (u simUser) Conn() recipes.Conn {
 }
 
 func (u simUser) AtDeath(do func()) { u.of.AtDeath(do) }
+
+func (u simUser) Walk(f func(path string, n fakezk.NodeInfo)) { u.of.Walk(f) }
 
 func (u simUser) AwaitOthers() { u.of.AwaitOthers() }
 

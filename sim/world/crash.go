@@ -49,8 +49,8 @@ func (p *process) crash() {
 	w.kept.death(p)
 	for _, u := range p.users {
 		u.dead.Store(true)
-		if u.op != nil {
-			u.op.Outcome = Unknown
+		for op := range u.underWay {
+			op.Outcome = Unknown
 		}
 	}
 	w.outside = slices.DeleteFunc(w.outside, func(c *outsideCall) bool {
@@ -66,10 +66,10 @@ func (p *process) crash() {
 		p.door.crash()
 	}
 	for _, u := range p.users {
-		if u.op != nil {
-			u.op.ctx.End(w.settle)
-			u.op = nil
+		for op := range u.underWay {
+			op.ctx.End(w.settle)
 		}
+		u.op = nil
 	}
 	w.settle()
 	w.intake()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/sim/internal/bubble"
 	"github.com/zktorture/zktorture/sim/internal/line"
 )
 
@@ -370,7 +371,7 @@ func outsider(w *World) string {
 	if len(w.barred) > 0 && len(w.panicked) > 0 {
 		return fmt.Sprintf("%s, and %s", w.barred[0].told(), w.panicked[0].Message)
 	}
-	if shared := sharedMutex(w); shared != "" || w.door != ByDialer {
+	if shared := sharedMutex(w); shared != "" || w.door != ByDialer || bubble.Exact && len(w.barred) == 0 {
 		return shared
 	}
 	how := HowToConnect
@@ -452,12 +453,14 @@ func (u *usage) use(c *wireClient, r *fakezk.Request) {
 // severalConns reports whether the process's code opens connections by itself.
 func (p *process) severalConns() bool { return p.door != nil && p.door.conn == nil }
 
-// used is what the operation has used, or the one before.
+// used is what the operation has used, or those around it, or the one before.
 func (op *Op) used() usage {
-	if op.over.client == nil {
-		return op.user.over
+	for o := op; o != nil; o = o.outer {
+		if o.over.client != nil {
+			return o.over
+		}
 	}
-	return op.over
+	return op.user.over
 }
 
 // Session is the one that the operation goes by now: the present one of its client, of a client that has none any more

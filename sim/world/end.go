@@ -43,8 +43,8 @@ func (w *World) end(politely bool) {
 		}
 		for _, u := range p.users {
 			u.dead.Store(!politely)
-			if u.op != nil {
-				u.op.ctx.End(w.settle)
+			for op := range u.underWay {
+				op.ctx.End(w.settle)
 			}
 		}
 		switch {

@@ -58,9 +58,9 @@ func TestFieldsAreClassed(t *testing.T) {
 	})
 	testkit.FieldsAreClassed(t, reflect.TypeFor[Op](), map[string]string{
 		"Name Arg Outcome Result Err Client User Incarnation SessionAt ExpiriesSeen Cancelled Told SelfEnded": testkit.Hashed + " in the history",
-		"Call Return Number":  "scratch: judges compare them only, and their order is the history's",
-		"Data":                "follows: what its user was told",
-		"user ctx cancelable": "constant: of what is called, in the order of calls", "over": wire,
+		"Call Return Number":        "scratch: judges compare them only, and their order is the history's",
+		"Data":                      "follows: what its user was told",
+		"user ctx cancelable outer": "constant: of what is called, in the order of calls", "over": wire,
 	})
 	testkit.FieldsAreClassed(t, reflect.TypeFor[keeping](), map[string]string{
 		"delivered history outside": testkit.Hashed, "acted alone": testkit.Hashed + " by who acts first",

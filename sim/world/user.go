@@ -72,6 +72,7 @@ type Op struct {
 	Number int64 // identifies the operation within its episode
 
 	user       *User
+	outer      *Op // within which its user, of a whole service, has begun it; nil: none
 	over       usage
 	ctx        *bubble.Context // nil of one that the world has not begun
 	cancelable bool
@@ -243,11 +244,17 @@ func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *Op) {
 	op := newOp(w)
 	op.Name, op.Arg, op.Call, op.Number = name, arg, call, call
 	op.Client, op.User, op.Incarnation = u.Client, u.Index, u.Incarnation
-	op.user, op.cancelable = u, cancelable
+	op.user, op.cancelable, op.outer = u, cancelable, u.op
 	w.ops = append(w.ops, op)
 	u.op = op
 	w.notes = append(w.notes, note{op.Call, op, false})
 	return op.ctx, op
+}
+
+// underWay yields the user's operations that have not returned, the latest first.
+func (u *User) underWay(yield func(*Op) bool) {
+	for op := u.op; op != nil && yield(op); op = op.outer {
+	}
 }
 
 // opAndContext is the memory of an operation.
@@ -284,7 +291,12 @@ func (op *Op) End(outcome Outcome, result string, err error) {
 	}
 	w.enter()
 	defer w.mu.Unlock()
-	u.op = nil
+	for at := &u.op; *at != nil; at = &(*at).outer {
+		if *at == op {
+			*at = op.outer
+			break
+		}
+	}
 	w.ended = append(w.ended, op)
 	w.notes = append(w.notes, note{op.Return, op, true})
 	w.wake()
@@ -303,6 +315,9 @@ func (u *User) Now() int64 {
 	u.world.fence.Load()
 	return StampOf(u.world.step)
 }
+
+// Walk calls f for each znode that is there, parents before children: for what runs by [User.Do].
+func (u *User) Walk(f func(path string, n fakezk.NodeInfo)) { u.world.servers.Walk("/", f) }
 
 // Do reaches a resource that clients share outside ZooKeeper: do runs, alone, when the world lets it.
 func (u *User) Do(what string, do func() string) {

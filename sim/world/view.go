@@ -47,8 +47,8 @@ func (w *World) Waiting() []*Op {
 	var waiting []*Op
 	for _, p := range w.procs {
 		for _, u := range p.users {
-			if !p.crashed && u.op != nil {
-				waiting = append(waiting, u.op)
+			if !p.crashed {
+				waiting = slices.AppendSeq(waiting, u.underWay)
 			}
 		}
 	}
