@@ -4,6 +4,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/workload/cluster"
 	"github.com/zktorture/zktorture/zoo/published"
 )
 
@@ -31,6 +32,12 @@ var otherBreeds = breeds{
 	{"B18", own(workload.Barrier, "kazoo 2.8, kazoo/recipe/barrier.py, Barrier with ", published.NewKazooBarrier)},
 	{"M1 M2 M3 M4", registry("go-kratos/kratos v3.0.0")},
 	{"M5 M6", registry("gogf/gf v2.9.8")},
+	{"M7", registry("apache/dubbo#5125")},
+	{"M8", registry("go-kratos/kratos 1776124")},
+	{"V1", cache("CURATOR-391, PathChildrenCache")},
+	{"V2", cache("CURATOR-191, PathChildrenCache")},
+	{"V3", cache("sunng87/slacker-cluster#17")},
+	{"V4", cache("librato/watchconf#5")},
 	{"canary", breed{make: canary, rate: canaryRate}},
 }
 
@@ -51,8 +58,12 @@ func forOne[R any](new func(recipes.Conn, string, int, published.Bugs) R) constr
 
 func registry(project string) breed {
 	return breed{name: project + ", Registry with ", make: func(bugs published.Bugs, opts ...workload.Option) *workload.Workload {
-		return workload.Membership(func(c recipes.Conn, path, name string) workload.Grouper {
+		return cluster.Registry(func(c recipes.Conn, path, name string) cluster.Registrar {
 			return published.NewRegistry(c, path, name, bugs)
 		}, opts...)
 	}}.mendedAs("go-kratos/kratos, Registry with ")
+}
+
+func cache(project string) breed {
+	return own(cluster.Cache, project+" with ", published.NewCache).mendedAs("a cache of a value with ")
 }

@@ -8,6 +8,6 @@
 // sessions: an instance is registered again, a value is watched again. So each has something that goes on by itself, or
 // is asked again and again, and each says how that ends.
 //
-// A client that has a new session may reach a server that lags behind what the client has seen in the old one. So what
-// these recipes tell is ordered by the transactions of the servers, and never by the order in which it was read.
+// What they tell is ordered by the transactions of the servers, and a change is known by its transaction: versions and
+// names begin anew when a znode is removed and made again.
 package cluster

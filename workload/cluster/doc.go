@@ -19,7 +19,7 @@ import (
 )
 
 // Kinds are those of this package.
-var Kinds = []*workload.Kind{&registryKind}
+var Kinds = []*workload.Kind{&registryKind, &cacheKind}
 
 // ours is the entry of this project's own recipe.
 func ours(help string, of func(opts ...workload.Option) *workload.Workload) []workload.Entry {
@@ -41,6 +41,11 @@ func broken(property string, ops []*world.Op, format string, args ...any) []sim.
 // called names an operation: "c1's list() at steps 3 to 5".
 func called(v *workload.View, op *world.Op) string {
 	return fmt.Sprintf("%s's %s(%s) at %s", workload.Who(op), op.Name, op.Arg, v.When(op))
+}
+
+// sameUser reports whether operations are of one user, and of one life of its process.
+func sameUser(a, b *world.Op) bool {
+	return a.Client == b.Client && a.User == b.User && a.Incarnation == b.Incarnation
 }
 
 // history is what the clients saw, whose arguments and results are texts.

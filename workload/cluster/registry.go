@@ -226,11 +226,6 @@ type registration struct {
 
 func (r *registration) name() string { return r.of.Arg }
 
-// byUser reports whether it is of the user of an operation, and of the same life of its process.
-func (r *registration) byUser(op *world.Op) bool {
-	return r.of.Client == op.Client && r.of.User == op.User && r.of.Incarnation == op.Incarnation
-}
-
 // register is all that were, in the order of the calls.
 type register []*registration
 
@@ -238,7 +233,7 @@ func registrations(ops []*world.Op) (all register) {
 	for _, op := range ops {
 		switch op.Name {
 		case "register":
-			i := slices.IndexFunc(all, func(r *registration) bool { return r.byUser(op) && r.off == never })
+			i := slices.IndexFunc(all, func(r *registration) bool { return sameUser(r.of, op) && r.off == never })
 			if i < 0 {
 				i, all = len(all), append(all, &registration{from: op.Call, in: never, off: never, out: never})
 			}
@@ -249,7 +244,7 @@ func registrations(ops []*world.Op) (all register) {
 			}
 		case "deregister":
 			for _, r := range all {
-				if r.byUser(op) && r.out == never {
+				if sameUser(r.of, op) && r.out == never {
 					if r.off = min(r.off, op.Call); op.Outcome == world.OK {
 						r.out = op.Return
 					}

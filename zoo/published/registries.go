@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/go-zookeeper/zk"
 
@@ -12,40 +11,36 @@ import (
 )
 
 // Registry is a service, as its instances and those who look for them see it. After contrib/registry/zookeeper of
-// go-kratos/kratos v3.0.0 (M1 to M4) and gogf/gf v2.9.8 (M5, M6).
+// go-kratos/kratos v3.0.0 (M1 to M4) and 1776124 (M8), gogf/gf v2.9.8 (M5, M6), and apache/dubbo 2.6 (M7).
 //
-// An instance has a guid and a number behind its name, so that a lost reply leaves nothing behind, and stays out when
-// its session has ended. (The originals register again.)
+// An instance has a znode of its name, and makes it again in each later session.
 type Registry struct {
-	contender
-	bugs Bugs
+	client    recipes.Conn
+	dir, name string
+	bugs      Bugs
 
-	off    chan struct{}   // closed by Leave
-	events <-chan zk.Event // of the connection
+	events <-chan zk.Event    // of the connection, for Changed
+	off    context.CancelFunc // ends that the instance registers again
+	over   chan struct{}      // closed when that has ended
 }
 
 // NewRegistry returns a registry; nothing is sent before it is used.
 func NewRegistry(conn recipes.Conn, service, name string, bugs Bugs) *Registry {
-	return &Registry{
-		contender: newContender(conn, service, name+"-", "-"), bugs: bugs, events: recipes.SessionEvents(conn),
-	}
+	return &Registry{client: conn, dir: service, name: name, bugs: bugs, events: recipes.SessionEvents(conn)}
 }
 
-// Join registers the instance (Register).
-func (r *Registry) Join(ctx context.Context) error {
+// Register registers the instance.
+func (r *Registry) Register(ctx context.Context) error {
 	if err := r.ensureName(ctx); err != nil {
 		return err
 	}
-	if r.bugs.Has("M5") {
-		return r.replace()
+	session := r.client.SessionID()
+	if err := r.enter(ctx); err != nil {
+		return err
 	}
-	if err := r.enlist(ctx); err != nil {
-		return r.orWithdraw(err)
-	}
-	if r.bugs.Has("M2") {
-		r.off = make(chan struct{})
-		go r.reRegister(recipes.SessionEvents(r.client), r.path, r.off)
-	}
+	ctx, r.off = context.WithCancel(context.Background())
+	r.over = make(chan struct{})
+	go r.reRegister(ctx, session, recipes.SessionEvents(r.client), r.over)
 	return nil
 }
 
@@ -64,43 +59,103 @@ func (r *Registry) ensureName(ctx context.Context) error {
 	return err
 }
 
-// replace registers the instance in the place of the one that is there.
-func (r *Registry) replace() error {
-	const name = "service"
-	err := r.client.Delete(r.dir+"/"+name, -1) // BUG: M5 it may be another's
-	if err == nil || errors.Is(err, zk.ErrNoNode) {
-		data := strings.TrimSuffix(r.prefix, "-")
-		r.path, err = r.client.Create(r.dir+"/"+name, []byte(data), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+// path is the instance's znode.
+func (r *Registry) path() string {
+	if r.bugs.Has("M5") {
+		return r.dir + "/service"
 	}
-	return err
+	return r.dir + "/" + r.name
 }
 
-// reRegister registers the instance anew in each later session, here once it is off.
-func (r *Registry) reRegister(events <-chan zk.Event, path string, off <-chan struct{}) {
-	session := r.client.SessionID()
-	for event := range events {
-		if next := r.client.SessionID(); event.State == zk.StateHasSession && next != session {
-			session = next
-			select {
-			case <-off: // BUG: M2 it does not end with Deregister
-				r.client.Create(path, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-			default:
+// enter makes the instance's znode, in the place of one that an old session has left.
+func (r *Registry) enter(ctx context.Context) error {
+	for {
+		err := retry(ctx, func() error {
+			_, err := r.client.Create(r.path(), []byte(r.name), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+			return err
+		})
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			err = surePath(ctx, r.client, r.dir)
+		case !errors.Is(err, zk.ErrNodeExists), r.bugs.Has("M7"):
+			if errors.Is(err, zk.ErrNodeExists) {
+				err = nil // BUG: M7 it may be of the old session, and go with that
 			}
+			return err
+		default:
+			var own bool
+			if own, err = r.clear(ctx); own {
+				return err
+			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 }
 
-// Leave takes the instance off (Deregister).
-func (r *Registry) Leave(context.Context) error {
-	if r.off != nil {
-		close(r.off)
-		r.off = nil
+// clear removes the znode, unless it is of this session.
+func (r *Registry) clear(ctx context.Context) (own bool, err error) {
+	if err := catchUp(ctx, r.client, r.dir); err != nil {
+		return false, err
 	}
-	return r.withdraw()
+	stat, err := statOf(ctx, r.client, r.path())
+	if err != nil || stat == nil {
+		return false, err
+	}
+	// BUG: M5 it may be another instance's
+	if own = stat.EphemeralOwner == r.client.SessionID(); own && !r.bugs.Has("M5") {
+		return true, nil
+	}
+	return false, r.remove(ctx)
 }
 
-// Members are the names of the instances (GetService).
-func (r *Registry) Members(ctx context.Context) ([]string, error) {
+func (r *Registry) remove(ctx context.Context) error {
+	err := retry(ctx, func() error { return r.client.Delete(r.path(), -1) })
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	return err
+}
+
+// reRegister registers the instance anew in each later session.
+func (r *Registry) reRegister(ctx context.Context, session int64, events <-chan zk.Event, over chan<- struct{}) {
+	defer close(over)
+	for {
+		if next := r.client.SessionID(); next != 0 && next != session {
+			if r.bugs.Has("M8") {
+				// BUG: M8 after an error it ends, and nobody knows
+				if _, err := r.client.Create(r.path(), []byte(r.name), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+					return
+				}
+			} else if r.enter(ctx) != nil {
+				return
+			}
+			session = next
+		}
+		if event, err := awaitAny(ctx, events); err != nil || event == (zk.Event{}) {
+			return // the connection is closed
+		}
+	}
+}
+
+// Deregister takes the instance off, also one that may be registered, and for a caller that has left.
+func (r *Registry) Deregister(context.Context) error {
+	if r.off != nil && !r.bugs.Has("M2") { // BUG: M2 what registers again goes on
+		r.off()
+		<-r.over
+		r.off = nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), withdrawMax)
+	defer cancel()
+	if err := catchUp(ctx, r.client, r.dir); err != nil {
+		return err
+	}
+	return r.remove(ctx)
+}
+
+// List returns the names of the instances (GetService).
+func (r *Registry) List(ctx context.Context) ([]string, error) {
 	names, _, err := r.instances(ctx)
 	return names, err
 }
@@ -155,19 +210,13 @@ func (r *Registry) instances(ctx context.Context) (names []string, watch <-chan 
 // named reads each instance's znode, and returns the names.
 func (r *Registry) named(ctx context.Context, znodes []string) (names []string, err error) {
 	for _, znode := range znodes {
-		name, _, _ := strings.Cut(znode, "-")
-		err := retry(ctx, func() error {
-			data, _, err := r.client.Get(r.dir + "/" + znode)
-			if len(data) > 0 { // with M5
-				name = string(data)
-			}
-			return err
-		})
+		var data []byte
+		err := retry(ctx, func() (err error) { data, _, err = r.client.Get(r.dir + "/" + znode); return err })
 		if err != nil {
 			return nil, err
 		}
-		names = append(names, name)
+		names = append(names, string(data))
 	}
 	slices.Sort(names)
-	return slices.Compact(names), nil
+	return names, nil
 }

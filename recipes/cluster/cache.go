@@ -1,0 +1,174 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+)
+
+// Cache is a value in a znode, as one process is told of it: a configuration, the address of a leader.
+//
+// # Promises
+//
+// Next returns a value that was the znode's after the one that it has returned before, and each change of it once. It may
+// pass over values that were replaced meanwhile, but not over the last one, whatever became of watches and sessions. A
+// znode that is missing has no value: Next waits for the next one.
+//
+// # Cost
+//
+// Next is one request if it need not wait, and one more after each event. A Cache has one watch, which a Next that gives
+// up leaves to the next one. It has no goroutine.
+//
+// # Errors
+//
+// The context's error when it ended; a request that hangs is not cut short. [recipes.ErrClosed]: the connection was closed
+// while Next waited. After Set and Unset, which send their request once, [recipes.ErrUnknownOutcome] says that it may have
+// been carried out.
+//
+// # Wrong versions that tempt
+//
+//   - A read, and then a watch: what changes in between is not told.
+//   - The version as the order: one that was deleted and made again begins anew.
+//   - To tell whatever was read: what woke it may be the end of a session, and no change.
+//   - To wait for the event of a change only: the watch of a session that has expired gets another one, its last.
+//
+// A Cache is for one goroutine.
+type Cache struct {
+	conn  recipes.Conn
+	path  string
+	told  int64           // the transaction that wrote what Next has returned last
+	watch <-chan zk.Event // that was set with the last read; nil: it has fired
+}
+
+// NewCache returns the cache of the znode at a path, whose parent exists.
+func NewCache(conn recipes.Conn, path string) *Cache { return &Cache{conn: conn, path: path} }
+
+// Set replaces the value.
+func (c *Cache) Set(ctx context.Context, value []byte) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		_, err := c.conn.Set(c.path, value, -1)
+		if errors.Is(err, zk.ErrNoNode) {
+			_, err = c.conn.Create(c.path, value, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+		}
+		if !errors.Is(err, zk.ErrNodeExists) {
+			return c.unknown("set", err)
+		}
+	}
+}
+
+// Unset removes the value.
+func (c *Cache) Unset(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := c.conn.Delete(c.path, -1)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	return c.unknown("unset", err)
+}
+
+// unknown says of an error that is no answer that the request may have been carried out.
+func (c *Cache) unknown(op string, err error) error {
+	if err == nil || !lost(err) {
+		return err
+	}
+	return &recipes.UnknownOutcomeError{Op: op, Path: c.path, Err: err}
+}
+
+// Next waits for a value that is newer than the last one that it has returned.
+func (c *Cache) Next(ctx context.Context) ([]byte, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if c.watch != nil {
+			if err := c.changed(ctx); err != nil {
+				return nil, err
+			}
+		}
+		value, written, err := c.read()
+		switch {
+		case err == nil && written > c.told:
+			c.told = written
+			return value, nil
+		case lost(err):
+			if err := pause(ctx, c.conn); err != nil {
+				return nil, err
+			}
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// read reads the value, with the transaction that wrote it, 0 if there is none, and watches it.
+func (c *Cache) read() (value []byte, written int64, err error) {
+	for {
+		value, stat, watch, err := c.conn.GetW(c.path)
+		if err == nil {
+			c.watch = watch
+			return value, stat.Mzxid, nil
+		}
+		if !errors.Is(err, zk.ErrNoNode) {
+			return nil, 0, err
+		}
+		exists, _, watch, err := c.conn.ExistsW(c.path)
+		if err != nil {
+			return nil, 0, err
+		}
+		if !exists {
+			c.watch = watch
+			return nil, 0, nil
+		}
+	}
+}
+
+// changed waits until the watch fires: then the value may be another one, or the session is.
+func (c *Cache) changed(ctx context.Context) error {
+	var event zk.Event
+	select {
+	case event = <-c.watch:
+	default:
+		select {
+		case event = <-c.watch:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	c.watch = nil
+	if errors.Is(event.Err, zk.ErrClosing) {
+		return recipes.ErrClosed
+	}
+	return nil
+}
+
+// lost reports whether an error is that of a connection, and not an answer.
+func lost(err error) bool {
+	var network net.Error
+	return errors.As(err, &network) || slices.ContainsFunc([]error{zk.ErrConnectionClosed, zk.ErrNoServer,
+		zk.ErrSessionExpired, zk.ErrSessionMoved}, func(known error) bool { return errors.Is(err, known) })
+}
+
+// readAgain is the pause after a read that was lost.
+const readAgain = 200 * time.Millisecond
+
+func pause(ctx context.Context, conn recipes.Conn) error {
+	recipes.BeginsToWait(conn)
+	timer := time.NewTimer(readAgain)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
