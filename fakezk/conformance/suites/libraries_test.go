@@ -86,6 +86,23 @@ func runSuite(t *testing.T, suite string, failed *regexp.Regexp, again func(test
 	}
 }
 
+// folded writes tests, one a line, without what comes before the last "::" where that is as in the line before.
+func folded(tests []string) string {
+	var text strings.Builder
+	class := ""
+	for _, test := range tests {
+		before := class
+		if class = classOf(test); class == before {
+			test = strings.TrimPrefix(test, class)
+		}
+		text.WriteString(test + "\n")
+	}
+	return text.String()
+}
+
+// classOf is what comes before the last "::" of a test's name, "" if there is none.
+func classOf(test string) string { return test[:max(strings.LastIndex(test, "::"), 0)] }
+
 // compareTests compares what became of the tests of a suite, which a pattern finds, with the part of a file that is
 // wanted.
 func compareTests(t *testing.T, file, out string, pattern *regexp.Regexp, wanted func(test string) bool) {
@@ -97,10 +114,14 @@ func compareTests(t *testing.T, file, out string, pattern *regexp.Regexp, wanted
 	slices.Sort(got)
 	got = slices.Compact(got)
 	if *update && whole {
-		write(t, file, strings.Join(got, "\n")+"\n")
+		write(t, file, folded(got))
 	}
+	class := ""
 	for line := range strings.Lines(read(t, file)) {
-		if line = strings.TrimSuffix(line, "\n"); wanted(line) {
+		if line = strings.TrimSuffix(line, "\n"); strings.HasPrefix(line, "::") {
+			line = class + line
+		}
+		if class = classOf(line); wanted(line) {
 			want = append(want, line)
 		}
 	}
