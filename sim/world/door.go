@@ -363,13 +363,15 @@ func shutDoors(w *World) {
 // an operation, or panicked, and has never dialled by the door. It is "" if there is none. An ordinary build cannot hold code
 // that dials by itself; it sees what comes of it: this, and what package runner finds in a world that stands still.
 func outsider(w *World) string {
-	for _, op := range w.ops {
-		if because := (*barred)(nil); errors.As(op.Err, &because) {
-			return fmt.Sprintf("%s, so c%d's %s failed", because.told(), op.Client+1, op.Name)
+	if len(w.barred) > 0 {
+		for _, op := range w.ops {
+			if because := (*barred)(nil); errors.As(op.Err, &because) {
+				return fmt.Sprintf("%s, so c%d's %s failed", because.told(), op.Client+1, op.Name)
+			}
 		}
-	}
-	if len(w.barred) > 0 && len(w.panicked) > 0 {
-		return fmt.Sprintf("%s, and %s", w.barred[0].told(), w.panicked[0].Message)
+		if len(w.panicked) > 0 {
+			return fmt.Sprintf("%s, and %s", w.barred[0].told(), w.panicked[0].Message)
+		}
 	}
 	if shared := sharedMutex(w); shared != "" || w.door != ByDialer || bubble.Exact && len(w.barred) == 0 {
 		return shared
