@@ -123,8 +123,9 @@ func (h *Held) result() linearizability.Value {
 // method is a way to get hold of something. Its name is kept apart from it: that is kept with the
 // operation, and the method would be allocated with it.
 type method struct {
-	try  func(context.Context) (bool, error) // nil: it waits
-	wait func(context.Context) error
+	try   func(context.Context) (bool, error) // nil: it waits
+	wait  func(context.Context) error
+	names *string // of what was got, if it has any
 }
 
 func (m method) call(ctx context.Context) (bool, error) {
@@ -149,7 +150,11 @@ func take(u User, by holder, name string, m method) (*Held, *world.Op) {
 	}
 	h := begin(u, by, op)
 	h.tried = m.try != nil
-	u.End(op, world.OK, strconv.FormatInt(h.token, 10), nil)
+	result := strconv.FormatInt(h.token, 10)
+	if m.names != nil {
+		result = *m.names
+	}
+	u.End(op, world.OK, result, nil)
 	return h, op
 }
 
@@ -215,6 +220,15 @@ func roleOf(noun, acquire string, m linearizability.Model) Role {
 func (r Role) Take(u User, recipe any, wait func(context.Context) error) *Held {
 	h, _ := take(u, able[holder](&terms{}, recipe), r.Acquire, method{wait: wait})
 	return h
+}
+
+// TakeSome is Take of one or several of many things: get returns their names, and so does the operation.
+func (r Role) TakeSome(
+	u User, recipe any, get func(context.Context) (names string, err error),
+) (*Held, *world.Op) {
+	var names string
+	wait := func(ctx context.Context) (err error) { names, err = get(ctx); return err }
+	return take(u, able[holder](&terms{}, recipe), r.Acquire, method{wait: wait, names: &names})
 }
 
 // TryTake is Take by the operation that does not wait.

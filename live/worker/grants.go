@@ -2,6 +2,7 @@ package worker
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/linearizability/operations"
@@ -42,7 +43,7 @@ func (g *Grants) Add(o linearizability.Operation) {
 // table.
 func grants(o linearizability.Operation) bool {
 	k := operations.Of(o.Op)
-	return k.Role == operations.Grant && !(k.Tries && o.Result.IsNull()) || o.Op == "claim" || o.Op == "join"
+	return k.Role == operations.Grant && !(k.Tries && o.Result.IsNull()) || slices.Contains([]string{"claim", "join", "lease", "share"}, o.Op)
 }
 
 // Unknown says why a history with these is no pass; "" if it may be one. A worker that is told of no loss knows its

@@ -33,6 +33,8 @@ var kinds = []kind{
 	},
 	{name: "barrier", methods: methods{"shut": "Shut", "open": "Open", "wait": "Wait"}},
 	{name: "doublebarrier", methods: methods{"enter": "Enter", "leave": "Leave"}, mortal: true},
+	{name: "ids", methods: methods{"lease": "Lease", "free": "Free"}},
+	{name: "shards", methods: methods{"share": "Share", "stale": "Stale", "yield": "Yield", "leave": "Leave"}},
 }
 
 type kind struct {
@@ -151,3 +153,18 @@ func (h *handle) Get(ctx context.Context) (int64, error) {
 func (h *handle) Shut(ctx context.Context) error { return h.do(ctx, "shut", linearizability.Null) }
 func (h *handle) Open(ctx context.Context) error { return h.do(ctx, "open", linearizability.Null) }
 func (h *handle) Wait(ctx context.Context) error { return h.do(ctx, "wait", linearizability.Null) }
+
+func (h *handle) Lease(ctx context.Context) (int64, error) {
+	number, err := h.hold(ctx, "lease", linearizability.Null)
+	return number.Int(), err
+}
+
+func (h *handle) Free(ctx context.Context) error { return h.giveBack(ctx, "free") }
+
+func (h *handle) Share(ctx context.Context) ([]string, error) {
+	own, err := h.hold(ctx, "share", linearizability.Null)
+	return strings.Fields(own.String()), err
+}
+
+func (h *handle) Stale(ctx context.Context) error { return h.do(ctx, "stale", linearizability.Null) }
+func (h *handle) Yield(ctx context.Context) error { return h.giveBack(ctx, "yield") }

@@ -28,6 +28,8 @@ func operationOf(name string, recipe, method any) operation {
 		return trying(recipe, do)
 	case func(context.Context) ([]byte, error):
 		return removing(do)
+	case func(context.Context) ([]string, error):
+		return removing(func(ctx context.Context) ([]byte, error) { return listed(do(ctx)) })
 	case func(context.Context, []byte) error:
 		return func(ctx context.Context, item linearizability.Value) (linearizability.Value, error) {
 			return linearizability.Null, do(ctx, []byte(item.String()))

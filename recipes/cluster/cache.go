@@ -159,12 +159,12 @@ func lost(err error) bool {
 		zk.ErrSessionExpired, zk.ErrSessionMoved}, func(known error) bool { return errors.Is(err, known) })
 }
 
-// readAgain is the pause after a read that was lost.
-const readAgain = 200 * time.Millisecond
+// again is the pause before what was in vain is tried again.
+const again = 200 * time.Millisecond
 
 func pause(ctx context.Context, conn recipes.Conn) error {
 	recipes.BeginsToWait(conn)
-	timer := time.NewTimer(readAgain)
+	timer := time.NewTimer(again)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -19,7 +19,7 @@ import (
 )
 
 // Kinds are those of this package.
-var Kinds = []*workload.Kind{&registryKind, &cacheKind}
+var Kinds = []*workload.Kind{&registryKind, &cacheKind, &idsKind, &shardsKind}
 
 // ours is the entry of this project's own recipe.
 func ours(help string, of func(opts ...workload.Option) *workload.Workload) []workload.Entry {
