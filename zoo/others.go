@@ -38,6 +38,17 @@ var otherBreeds = breeds{
 	{"V2", cache("CURATOR-191, PathChildrenCache")},
 	{"V3", cache("sunng87/slacker-cluster#17")},
 	{"V4", cache("librato/watchconf#5")},
+	{"N1", numbers("goudai/spring-boot-starter-id-generator dcdb073")},
+	{"N2", numbers("twitter-archive/snowflake 0468412")},
+	{"N3", numbers("Meituan-Dianping/Leaf#108")},
+	{"N4", numbers("Meituan-Dianping/Leaf#84")},
+	{"N5", numbers("imadcn/idworker#4")},
+	{"N6", numbers("imadcn/idworker 173b8eb")},
+	{"K1", consumers("kazoo#259")},
+	{"K2", consumers("wvanbergen/kafka#102")},
+	{"K3", consumers("wvanbergen/kafka#101")},
+	{"K4", consumers("Parsely/pykafka#308")},
+	{"K5", consumers("SOHU-Co/kafka-node#981")},
 	{"canary", breed{make: canary, rate: canaryRate}},
 }
 
@@ -66,4 +77,21 @@ func registry(project string) breed {
 
 func cache(project string) breed {
 	return own(cluster.Cache, project+" with ", published.NewCache).mendedAs("a cache of a value with ")
+}
+
+// numbers is a lease of one of two worker ids.
+func numbers(project string) breed {
+	return breed{name: project + ", Numbers with ", make: func(bugs published.Bugs, opts ...workload.Option) *workload.Workload {
+		return cluster.IDs(2, func(c recipes.Conn, path string) cluster.Leaser {
+			return published.NewNumbers(c, path, 2, bugs)
+		}, opts...)
+	}}.mendedAs("worker ids, Numbers with ")
+}
+
+func consumers(project string) breed {
+	return breed{name: project + ", Consumers with ", make: func(bugs published.Bugs, opts ...workload.Option) *workload.Workload {
+		return cluster.Shards(func(c recipes.Conn, path string, shards []string) cluster.Sharer {
+			return published.NewConsumers(c, path, shards, bugs)
+		}, opts...)
+	}}.mendedAs("Kafka's algorithm, Consumers with ")
 }
