@@ -21,6 +21,7 @@ type episode struct {
 	sessions  map[int64]int64  // by number of an operation: the session in which it took place
 	processes map[int64]int    // likewise, if they die with their users: the process that was asked for it; 0: none
 	began     map[int]standing // by client, when the episode began
+	fragile   bool             // see kind
 	unjudged  map[int64]string // by call: the grants that are not judged, and why
 	simulated bool             // there was a client that is in no process
 }
@@ -48,6 +49,7 @@ func (s standing) steady() bool { return s.connected && standingOf(s.Remote) == 
 func (k kind) episode(planned workload.Episode, path string) workload.Episode {
 	e := &episode{Episode: planned, path: path, sessions: map[int64]int64{}, began: map[int]standing{},
 		unjudged: map[int64]string{}}
+	e.fragile = k.fragile
 	if k.mortal {
 		e.processes = map[int64]int{}
 	}
@@ -88,6 +90,28 @@ func (e *episode) refuse() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.simulated = true
+}
+
+// MayWaitForever: where others wait for what a process makes, and one of the processes or its session may have ended, they
+// wait for what may be gone.
+func (e *episode) MayWaitForever(all, waiting []*world.Op) []*world.Op {
+	inOrder := e.Episode.MayWaitForever(all, waiting)
+	if len(inOrder) == 0 && e.fragile && !e.steady() {
+		return waiting
+	}
+	return inOrder
+}
+
+// steady reports whether all clients have had the same session and connection all the time.
+func (e *episode) steady() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range e.began {
+		if !s.steady() {
+			return false
+		}
+	}
+	return true
 }
 
 func (e *episode) History(v *workload.View) linearizability.History {

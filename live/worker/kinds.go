@@ -35,15 +35,22 @@ var kinds = []kind{
 	{name: "doublebarrier", methods: methods{"enter": "Enter", "leave": "Leave"}, mortal: true},
 	{name: "ids", methods: methods{"lease": "Lease", "free": "Free"}},
 	{name: "shards", methods: methods{"share": "Share", "stale": "Stale", "yield": "Yield", "leave": "Leave"}},
+	{
+		name:    "registry",
+		methods: methods{"register": "Register", "deregister": "Deregister", "list": "List", "changed": "Changed"},
+		served:  servedInstance, stand: func(h *handle) any { return h.instance }, mortal: true, fragile: true,
+	},
+	{name: "cache", methods: methods{"set": "Set", "unset": "Unset", "next": "Next"}, mortal: true},
 }
 
 type kind struct {
 	name string
 	methods
-	mortal bool                 // a user who does not come back is missed: its life ends with its process
-	all    bool                 // every recipe of the project's may be in other processes, not only the default
-	served func(recipe any) any // what has the methods; nil: the recipe itself
-	stand  func(h *handle) any  // what stands for a recipe; nil: the handle itself
+	mortal  bool                 // a user who does not come back is missed: its life ends with its process
+	fragile bool                 // others wait for what a process makes, and that is gone with it or its session
+	all     bool                 // every recipe of the project's may be in other processes, not only the default
+	served  func(recipe any) any // what has the methods; nil: the recipe itself
+	stand   func(h *handle) any  // what stands for a recipe; nil: the handle itself
 }
 
 type methods map[string]string
@@ -135,6 +142,25 @@ func (h *handle) Members(ctx context.Context) ([]string, error) {
 func (h *handle) Changed(ctx context.Context, known []string) ([]string, error) {
 	return h.list(ctx, "changed", linearizability.Str(strings.Join(known, " ")))
 }
+
+func (h *handle) Register(ctx context.Context) error {
+	return h.do(ctx, "register", linearizability.Str(h.name))
+}
+
+func (h *handle) Deregister(ctx context.Context) error {
+	return h.do(ctx, "deregister", linearizability.Null)
+}
+
+func (h *handle) List(ctx context.Context) ([]string, error) {
+	return h.list(ctx, "list", linearizability.Null)
+}
+
+func (h *handle) Set(ctx context.Context, value []byte) error {
+	return h.do(ctx, "set", linearizability.Str(string(value)))
+}
+
+func (h *handle) Unset(ctx context.Context) error          { return h.do(ctx, "unset", linearizability.Null) }
+func (h *handle) Next(ctx context.Context) ([]byte, error) { return h.remove(ctx, "next") }
 
 func (h *handle) Add(ctx context.Context, delta int64) (int64, error) {
 	if delta < 0 {

@@ -160,7 +160,7 @@ func fits(kind, op string, v linearizability.Value) bool {
 	switch op { // those of no model, and those that differ
 	case "owner":
 		return v.IsBool()
-	case "claim", "token", "members", "changed":
+	case "claim", "token", "members", "changed", "list", "next":
 		return isText
 	case "add", "subtract":
 		return v.IsInt() || v.IsNull()

@@ -2,10 +2,13 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
+	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/workload/cluster"
 )
 
 // What a user of a served recipe has, where that is not the recipe itself.
@@ -116,6 +119,43 @@ func listed(names []string, err error) ([]byte, error) {
 }
 
 func (m *member) held() any { return m.Grouper }
+
+// instance is a user of a registry, under the name by which it registered last.
+type instance struct {
+	new  func(name string) cluster.Registrar
+	name string
+	cluster.Registrar
+}
+
+func servedInstance(recipe any) any {
+	new, is := recipe.(func(name string) cluster.Registrar)
+	if !is {
+		return nil
+	}
+	return &instance{new: new, Registrar: new("")}
+}
+
+func (i *instance) Register(ctx context.Context, name []byte) error {
+	if i.name != string(name) {
+		i.name, i.Registrar = string(name), i.new(string(name))
+	}
+	return i.Registrar.Register(ctx)
+}
+
+// Deregister has nothing to do in a process that has not registered.
+func (i *instance) Deregister(ctx context.Context) error {
+	err := i.Registrar.Deregister(ctx)
+	if errors.Is(err, recipes.ErrNotHeld) {
+		return nil
+	}
+	return err
+}
+
+func (i *instance) List(ctx context.Context) ([]byte, error) { return listed(i.Registrar.List(ctx)) }
+
+func (i *instance) Changed(ctx context.Context, known []byte) ([]byte, error) {
+	return listed(i.Registrar.Changed(ctx, strings.Fields(string(known))))
+}
 
 // counter is a counter that subtracts by adding.
 type counter struct{ workload.Adder }
