@@ -53,8 +53,8 @@ func TestExactPlainConnect(t *testing.T) {
 			}
 		}
 		if r.Episodes != 200 || r.Left > 0 || r.Barred != nil || r.Rerun.Differed > 0 {
-			t.Errorf("%s: %d episodes, %d left goroutines behind at %s, barred %q, rerun %+v", name, r.Episodes, r.Left, r.LeftAt,
-				r.Barred, r.Rerun)
+			t.Errorf("%s: %s %s, %d episodes, %d left goroutines behind at %s, barred %q, rerun %+v", name, r.Verdict, r.Reason,
+				r.Episodes, r.Left, r.LeftAt, r.Barred, r.Rerun)
 		}
 	}
 }

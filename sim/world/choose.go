@@ -139,7 +139,7 @@ func beginExact(w *World) {
 	}
 	if w.tape = w.cfg.Tape; w.tape != nil {
 		bubble.Begin(w.tape)
-		own(owner{world: w})
+		bubble.Own(owner{world: w}.number())
 	}
 }
 

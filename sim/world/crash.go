@@ -41,9 +41,11 @@ func strikeCrash(w *World, t Target, variant int) {
 	p.crash()
 }
 
-// crash ends a process: its goroutines wait for ever, its session stays at the servers.
+// crash ends a process: its goroutines run nothing any more in exact mode, and else wait for ever when they ask for anything;
+// its session stays at the servers.
 func (p *process) crash() {
 	w := p.world
+	reaped := reap(w, func(o owner) bool { return o.process == p })
 	p.crashed, p.held, p.paused = true, false, false
 	p.crashes = append(p.crashes, w.step)
 	w.kept.death(p)
@@ -66,8 +68,8 @@ func (p *process) crash() {
 		p.door.crash()
 	}
 	for _, u := range p.users {
-		for op := range u.underWay {
-			op.ctx.End(w.settle)
+		if !reaped {
+			u.endContexts()
 		}
 		u.op = nil
 	}

@@ -64,14 +64,19 @@ func (p *process) openDoor() {
 		return
 	}
 	p.door.conns = 1
+	bubble.As(owner{world: w, process: p, door: p.door}.number(), p.door.connect)
+	w.settle()
+	takeHanded(w)
+}
+
+// connect opens the connection that all users of the process share.
+func (d *door) connect() {
 	conn, events, err := zk.Connect(line.Addresses, sessionTimeout*time.Millisecond, zk.WithHostProvider(&line.Hosts{}),
-		zk.WithDialer(p.door.dialer(-1, 1)), zk.WithLogger(line.Silence{}), zk.WithLogInfo(false))
+		zk.WithDialer(d.dialer(-1, 1)), zk.WithLogger(line.Silence{}), zk.WithLogInfo(false))
 	if err != nil {
 		panic(fmt.Errorf("go-zookeeper does not connect to %v: %w", line.Addresses, err))
 	}
-	p.door.conn, p.door.events, p.door.own = conn, events, []*zk.Conn{conn}
-	w.settle()
-	takeHanded(w)
+	d.conn, d.events, d.own = conn, events, []*zk.Conn{conn}
 }
 
 // dialer dials on behalf of a user, -1 for all of them, for the *zk.Conn with a number, which the world closes; 0 if it
@@ -342,6 +347,7 @@ func tireDoors(w *World) {
 	if len(own) > 0 {
 		time.Sleep(lateTime)
 	}
+	reap(w, func(o owner) bool { return o.door != nil && o.door.unknown.Load() })
 	for _, d := range own {
 		d.shut.Store(true)
 	}

@@ -37,14 +37,15 @@ const lastWait = 4 * sessionTimeout
 // them.
 func (w *World) end(politely bool) {
 	w.ending = true
+	reaped := !politely && reap(w, func(owner) bool { return true })
 	for _, p := range w.procs {
 		if len(p.clients) == 0 && p.door == nil {
 			continue // given up before this process began
 		}
 		for _, u := range p.users {
 			u.dead.Store(!politely)
-			for op := range u.underWay {
-				op.ctx.End(w.settle)
+			if !reaped {
+				u.endContexts()
 			}
 		}
 		switch {

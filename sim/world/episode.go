@@ -67,12 +67,14 @@ func Play(workload Workload, cfg *Settings) *Run {
 	if terms.Door.Wired() {
 		prepareNet()
 	}
-	o.Leaked = inBubble(func() { newWorld(cfg).run(workload, o) })
-	switch {
-	case o.Leaked && o.outlive:
-		o.Left = bubble.LeftPlaces(o.bubble)
-	case o.Leaked && len(o.Violations) == 0 && o.Outside == "" && o.Aborted == nil:
+	if o.Leaked = inBubble(func() { newWorld(cfg).run(workload, o) }); !o.Leaked {
+		return o
+	}
+	if !o.outlive && len(o.Violations) == 0 && o.Outside == "" && o.Aborted == nil {
 		o.Violations = []Violation{{Property: "goroutine-leak", Message: describeLeak(o.bubble)}}
+	}
+	if o.Leaked = bubble.ReapLeft(); o.Leaked && o.outlive {
+		o.Left = bubble.LeftPlaces(o.bubble)
 	}
 	return o
 }

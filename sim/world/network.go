@@ -20,9 +20,10 @@ func init() { bubble.Plug(dialWithin, lookUpWithin, barWithin) }
 
 // owner is whose code a goroutine runs: that of an incarnation of a process, or the world's own.
 type owner struct {
-	world *World
-	user  *User // in one life of its process; nil: the world's own code
-	door  *door // nil in process, and of the world's own code
+	world   *World
+	process *process // nil: the world's own code
+	user    *User    // in one life of its process; nil: the world's own code, and that of a connection that users share
+	door    *door    // nil in process, and of the world's own code
 }
 
 // owners are those of the worlds that run, by the numbers that the runtime knows.
@@ -45,10 +46,10 @@ func (t *Terms) outside() string {
 		"zk.Connect(s.Addresses, timeout, s.Option), s being the workload.Servers", strings.Join(t.At, ", "))
 }
 
-// own makes the caller's goroutine an owner's.
-func own(o owner) {
+// number gives an owner a number, 0 but in exact mode.
+func (o owner) number() uint64 {
 	if !bubble.Exact {
-		return
+		return 0
 	}
 	owners.Lock()
 	defer owners.Unlock()
@@ -57,7 +58,26 @@ func own(o owner) {
 	}
 	owners.last++
 	owners.all[owners.last] = o
-	bubble.Own(owners.last)
+	return owners.last
+}
+
+// reap ends the goroutines of processes, and reports whether it can, which is in exact mode. They run nothing any more, and
+// the world has nothing to close for them.
+func reap(w *World, whose func(owner) bool) bool {
+	if w.tape == nil {
+		return false
+	}
+	owners.Lock()
+	defer owners.Unlock()
+	for number, o := range owners.all {
+		if o.world != w || o.process == nil || !whose(o) {
+			continue
+		}
+		if bubble.Reap(number); o.door != nil {
+			o.door.own = nil
+		}
+	}
+	return true
 }
 
 // disown forgets the owners of a world that has ended.

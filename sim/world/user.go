@@ -166,7 +166,7 @@ func (u *User) knows() goclient.Knowledge {
 func (u *User) run() {
 	u.goroutine.Store(bubble.Goroutine())
 	defer u.finish()
-	own(owner{u.world, u, u.process.door})
+	bubble.Own(owner{u.world, u.process, u, u.process.door}.number())
 	u.world.episode.Run(u)
 }
 
@@ -254,6 +254,13 @@ func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *Op) {
 // underWay yields the user's operations that have not returned, the latest first.
 func (u *User) underWay(yield func(*Op) bool) {
 	for op := u.op; op != nil && yield(op); op = op.outer {
+	}
+}
+
+// endContexts ends the contexts of these operations.
+func (u *User) endContexts() {
+	for op := range u.underWay {
+		op.ctx.End(u.world.settle)
 	}
 }
 

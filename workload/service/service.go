@@ -30,8 +30,7 @@
 //
 // # What it does not cover
 //
-// Instances are one program, so they share package variables. Goroutines of a process that has crashed stop at the next
-// call of an [Instance], or of ZooKeeper; what only computes goes on.
+// Instances are one program, so they share package variables.
 package service
 
 import (

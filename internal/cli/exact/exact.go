@@ -29,7 +29,8 @@ const Tag = "zktexact"
 // added are the files that are added to the standard library, by what they are called there.
 var added = map[string]string{
 	"runtime/zktorture_exact.go": "edits/exact.go.txt", "runtime/zktorture_mutex.go": "edits/mutex.go.txt",
-	"net/zktorture_exact.go": "edits/net.go.txt", "os/zktorture_exact.go": "edits/os.go.txt",
+	"runtime/zktorture_reap.go": "edits/reap.go.txt",
+	"net/zktorture_exact.go":    "edits/net.go.txt", "os/zktorture_exact.go": "edits/os.go.txt",
 }
 
 // edit replaces lines of a file of the standard library.

@@ -27,7 +27,10 @@ type Context struct {
 	after []*afterFunc
 }
 
-type afterFunc struct{ f func() }
+type afterFunc struct {
+	f     func()
+	owner uint64 // of who has derived a context
+}
 
 func (c *Context) Begin() { c.done = make(chan struct{}) }
 
@@ -55,7 +58,8 @@ func (c *Context) Err() error {
 
 // AfterFunc is how package context derives a context from one that is not its own, see [context.AfterFunc].
 func (c *Context) AfterFunc(f func()) (stop func() bool) {
-	a := &afterFunc{f}
+	owner, _ := callers()
+	a := &afterFunc{f, owner}
 	c.mu.Lock()
 	c.after = append(c.after, a)
 	c.mu.Unlock()
@@ -100,9 +104,17 @@ func (c *Context) End(settle func()) {
 		settle()
 	}
 	for a := c.nextAfter(); a != nil; a = c.nextAfter() {
-		a.f()
+		As(a.owner, a.f)
 		settle()
 	}
+}
+
+// As calls a function as an owner's code.
+func As(owner uint64, f func()) {
+	own, _ := callers()
+	defer Own(own)
+	Own(owner)
+	f()
 }
 
 // tellOne wakes the goroutine that has waited longest, and returns false if none waits: a send reaches one receiver.

@@ -24,6 +24,21 @@ func Begin(t *Tape)
 //go:linkname Own runtime.exactOwn
 func Own(owner uint64)
 
+// callers is whose the caller's goroutine is.
+//
+//go:linkname callers runtime.exactInside
+func callers() (owner uint64, inside bool)
+
+// Reap ends all goroutines of an owner's, and its timers, in the caller's bubble. They run nothing any more.
+//
+//go:linkname Reap runtime.exactReap
+func Reap(owner uint64)
+
+// ReapLeft ends the goroutines that are left in bubbles that are over, and reports whether some are left all the same.
+//
+//go:linkname ReapLeft runtime.exactReapLeft
+func ReapLeft() (some bool)
+
 // Plug says what package net is to code in bubbles that [Begin] has made exact: how to dial and to look up a host, and the
 // error of all other calls, which would leave the bubble. Each gets the owner of the goroutine that asks.
 //
