@@ -79,13 +79,13 @@ func cache(project string) breed {
 	return own(cluster.Cache, project+" with ", published.NewCache).mendedAs("a cache of a value with ")
 }
 
-// numbers is a lease of one of two worker ids.
+// twoIDs is the workload of two numbers.
+func twoIDs(new func(recipes.Conn, string) cluster.Leaser, opts ...workload.Option) *workload.Workload {
+	return cluster.IDs(2, new, opts...)
+}
+
 func numbers(project string) breed {
-	return breed{name: project + ", Numbers with ", make: func(bugs published.Bugs, opts ...workload.Option) *workload.Workload {
-		return cluster.IDs(2, func(c recipes.Conn, path string) cluster.Leaser {
-			return published.NewNumbers(c, path, 2, bugs)
-		}, opts...)
-	}}.mendedAs("worker ids, Numbers with ")
+	return own(twoIDs, project+", Numbers with ", published.NewNumbers).mendedAs("worker ids, Numbers with ")
 }
 
 func consumers(project string) breed {

@@ -13,102 +13,61 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// claimer is a member of a group that claims things by their names, each by an ephemeral znode that bears the name. It
-// claims and gives up nothing in a later session than that of its own znode, which is looked at in the same transaction.
+// claimer claims things by their names: each by the first place in a line of its own, or by a znode of its name.
 type claimer struct {
-	contender        // its place among the members
-	claims    string // the directory of the claims
-	since     int64  // the session in which it came
+	client recipes.Conn
+	dir    string
+	bugs   Bugs
+	byName bool                  // by znodes, which must not be there
+	claims map[string]*contender // what is claimed, or perhaps is
+	since  int64                 // the session in which it was
 }
 
-func newClaimer(client recipes.Conn, dir string) claimer {
-	return claimer{contender: newContender(client, dir+"/ids", "member-", "-"), claims: dir + "/owners"}
+func newClaimer(client recipes.Conn, dir string, bugs Bugs) claimer {
+	return claimer{client: client, dir: dir + "/owners", bugs: bugs, claims: map[string]*contender{}}
 }
 
-// join makes a member of who is none, or none any more, and the directory of the claims.
-func (c *claimer) join(ctx context.Context) error {
-	c.since = c.client.SessionID()
-	if c.path != "" {
-		there, err := c.keeps(ctx)
-		if there || err != nil {
-			return err
-		}
-	}
-	return cmp.Or(c.enlist(ctx), surePath(ctx, c.client, c.claims))
-}
-
-// IsOwner reports whether the session is still that in which it came.
+// IsOwner reports whether the session is still that in which it has claimed.
 func (c *claimer) IsOwner() bool { return c.client.SessionID() == c.since }
 
-// claim claims what has a name, and is false if another has. A member that has lost its place gets recipes.ErrLost.
+// claim claims what has a name, and is false if another has.
 func (c *claimer) claim(ctx context.Context, name string) (bool, error) {
-	path := c.claims + "/" + name
-	for lost := false; ; {
-		if err := ctx.Err(); err != nil {
-			return false, err
+	if c.byName {
+		err := c.create(name)
+		if errors.Is(err, zk.ErrNodeExists) {
+			return false, nil
 		}
-		_, err := c.client.Multi(&zk.CheckVersionRequest{Path: c.path, Version: -1},
-			&zk.CreateRequest{Path: path, Data: []byte(c.guid), Acl: zk.WorldACL(zk.PermAll), Flags: zk.FlagEphemeral})
-		switch {
-		case errors.Is(err, zk.ErrNodeExists):
-			if !lost {
-				return false, nil
-			}
-			return c.owns(ctx, path)
-		case errors.Is(err, zk.ErrNoNode):
-			there, err := c.keeps(ctx)
-			if err == nil && !there {
-				err = recipes.ErrLost
-			}
-			if err := cmp.Or(err, surePath(ctx, c.client, c.claims)); err != nil {
-				return false, err
-			}
-			continue
-		case !connectionLoss(err):
-			return err == nil, err
-		}
-		lost = true
-		if err := pause(ctx); err != nil {
-			return false, err
-		}
+		return err == nil, err
 	}
-}
-
-// owns reports whether a claim is the own one. In one session the server catches up first.
-func (c *claimer) owns(ctx context.Context, path string) (bool, error) {
-	if err := catchUpByWrite(ctx, c.client, c.claims); err != nil {
+	place := newContender(c.client, c.dir+"/"+name, "claim-", "-")
+	c.claims[name] = &place
+	err := place.enlist(ctx)
+	if err != nil {
 		return false, err
 	}
-	var data []byte
-	var stat *zk.Stat
-	err := retry(ctx, func() (err error) { data, stat, err = c.client.Get(path); return err })
-	if errors.Is(err, zk.ErrNoNode) {
-		return false, nil
+	_, own, err := place.line(ctx)
+	if own == 0 && err == nil {
+		_, held, err := place.confirm(ctx)
+		if held || err != nil {
+			return held, err
+		}
 	}
-	return err == nil && string(data) == c.guid && c.owned(stat), err
+	return false, cmp.Or(err, c.disclaim(name))
+}
+
+func (c *claimer) create(name string) error {
+	_, err := createUnder(c.client, c.dir, name, zk.FlagEphemeral)
+	return err
 }
 
 // disclaim gives up a claim, also one that may have been made, and also for a caller that has left.
 func (c *claimer) disclaim(name string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), withdrawMax)
-	defer cancel()
-	path := c.claims + "/" + name
-	for {
-		if own, err := c.owns(ctx, path); !own || err != nil {
-			return err
-		}
-		_, err := c.client.Multi(
-			&zk.CheckVersionRequest{Path: c.path, Version: -1}, &zk.DeleteRequest{Path: path, Version: -1})
-		switch {
-		case errors.Is(err, zk.ErrNoNode):
-			return nil
-		case !connectionLoss(err):
-			return err
-		}
-		if err := pause(ctx); err != nil {
-			return err
-		}
+	place := c.claims[name]
+	if place == nil {
+		return nil
 	}
+	delete(c.claims, name)
+	return place.withdraw()
 }
 
 // Numbers leases worker ids. After the bean of goudai/spring-boot-starter-id-generator (N1), the server of
@@ -118,35 +77,35 @@ func (c *claimer) disclaim(name string) error {
 // Fixed, all of them claim the first number that is free and wait if there is none. (The originals lease one for life.)
 type Numbers struct {
 	claimer
-	n    int
-	bugs Bugs
 	name string // of the claim
 }
 
-// NewNumbers returns a lease of one of n numbers; nothing is sent before it is used.
-func NewNumbers(client recipes.Conn, dir string, n int, bugs Bugs) *Numbers {
-	return &Numbers{claimer: newClaimer(client, dir), n: n, bugs: bugs}
+// NewNumbers returns a lease of 0 or 1; nothing is sent before it is used.
+func NewNumbers(client recipes.Conn, dir string, bugs Bugs) *Numbers {
+	l := &Numbers{claimer: newClaimer(client, dir, bugs)}
+	l.byName = slices.ContainsFunc([]string{"N1", "N2", "N6"}, bugs.Has)
+	return l
 }
 
 // Lease waits for a number.
 func (l *Numbers) Lease(ctx context.Context) (int64, error) {
-	if l.bugs.Has("N4") {
-		return l.bySequence(ctx)
-	}
 	for {
-		err := l.join(ctx)
-		for number := 0; err == nil && number < l.n; number++ {
+		l.since = l.client.SessionID()
+		if l.bugs.Has("N4") {
+			return l.bySequence(ctx)
+		}
+		for number := range 2 {
 			l.name = strconv.Itoa(number)
-			var got bool
-			if got, err = l.attempt(ctx); got && err == nil {
+			got, err := l.attempt(ctx)
+			if err != nil {
+				l.disclaim(l.name)
+				return 0, err
+			}
+			if got {
 				return int64(number), nil
 			}
 		}
-		if err == nil {
-			err = pause(ctx)
-		}
-		if err != nil && !errors.Is(err, recipes.ErrLost) {
-			l.Free(ctx)
+		if err := pause(ctx); err != nil {
 			return 0, err
 		}
 	}
@@ -154,32 +113,26 @@ func (l *Numbers) Lease(ctx context.Context) (int64, error) {
 
 // attempt claims a number, if nobody has.
 func (l *Numbers) attempt(ctx context.Context) (bool, error) {
-	path := l.claims + "/" + l.name
-	create := func() error {
-		_, err := l.client.Create(path, []byte(l.guid), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-		return err
-	}
 	switch {
 	case l.bugs.Has("N1"):
-		stat, err := statOf(ctx, l.client, path)
+		stat, err := statOf(ctx, l.client, l.dir+"/"+l.name)
 		if stat != nil || err != nil {
 			return false, err
 		}
-		return true, create() // BUG: N1 another may make it in between
+		return true, l.create(l.name) // BUG: N1 another may make it in between
 	case l.bugs.Has("N2"):
-		return create() == nil, nil // BUG: N2 a lost reply is taken for a collision
+		return l.create(l.name) == nil, nil // BUG: N2 a lost reply is taken for a collision
 	}
 	return l.claim(ctx, l.name)
 }
 
 // bySequence leases the number of a znode of its own, which stays.
 func (l *Numbers) bySequence(ctx context.Context) (int64, error) {
-	l.since = l.client.SessionID()
-	root, err := statOf(ctx, l.client, l.claims)
+	root, err := statOf(ctx, l.client, l.dir)
 	if err != nil {
 		return 0, err
 	}
-	path, err := createUnder(l.client, l.claims, "server-", zk.FlagSequence)
+	path, err := createUnder(l.client, l.dir, "server-", zk.FlagSequence)
 	number, _ := sequenceOf(path)
 	if root == nil && l.bugs.Has("N3") {
 		number = 0 // BUG: N3 others may be there by now
@@ -189,17 +142,15 @@ func (l *Numbers) bySequence(ctx context.Context) (int64, error) {
 
 // Free gives the number back.
 func (l *Numbers) Free(ctx context.Context) error {
-	switch {
-	case l.bugs.Has("N4"):
-		return nil
-	case l.bugs.Has("N6"): // BUG: N6 the session may have ended, and the number is another's
-		err := retry(ctx, func() error { return l.client.Delete(l.claims+"/"+l.name, -1) })
-		if err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return err
-		}
-		return l.withdraw()
+	if !l.byName {
+		return l.disclaim(l.name)
 	}
-	return cmp.Or(l.disclaim(l.name), l.withdraw())
+	// BUG: N6 the session may have ended, and the number is another's
+	err := retry(ctx, func() error { return l.client.Delete(l.dir+"/"+l.name, -1) })
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	return err
 }
 
 // IsOwner reports whether the number is still leased.
@@ -212,8 +163,8 @@ func (l *Numbers) IsOwner() bool {
 // HighLevelConsumer of SOHU-Co/kafka-node (K5).
 type Consumers struct {
 	claimer
-	partitions []string // sorted
-	bugs       Bugs
+	place      contender       // among the members
+	partitions []string        // sorted
 	events     <-chan zk.Event // of the connection
 
 	members []string
@@ -224,9 +175,12 @@ type Consumers struct {
 // NewConsumers returns a consumer to be; nothing is sent before it is used.
 func NewConsumers(client recipes.Conn, dir string, partitions []string, bugs Bugs) *Consumers {
 	slices.Sort(partitions)
-	return &Consumers{
-		claimer: newClaimer(client, dir), partitions: partitions, bugs: bugs, events: recipes.SessionEvents(client),
+	c := &Consumers{
+		claimer: newClaimer(client, dir, bugs), place: newContender(client, dir+"/ids", "member-", "-"),
+		partitions: partitions, events: recipes.SessionEvents(client),
 	}
+	c.byName = bugs.Has("K3")
+	return c
 }
 
 // errRebalance: the members have changed.
@@ -245,8 +199,8 @@ func (c *Consumers) Share(ctx context.Context) ([]string, error) {
 		if c.bugs.Has("K5") {
 			c.own = nil // BUG: K5 what was claimed before the try failed stays claimed
 		}
-		c.release(nil)
-		if err != nil && err != errRebalance && !errors.Is(err, recipes.ErrLost) {
+		c.keep(nil)
+		if err != nil && err != errRebalance {
 			c.Leave(ctx)
 			return nil, err
 		}
@@ -255,21 +209,29 @@ func (c *Consumers) Share(ctx context.Context) ([]string, error) {
 
 // rebalance claims the share of one list of the members.
 func (c *Consumers) rebalance(ctx context.Context) (err error) {
-	if err := c.join(ctx); err != nil {
+	c.since = c.client.SessionID()
+	there := false
+	if c.place.path != "" {
+		there, err = c.place.keeps(ctx)
+	}
+	if !there && err == nil {
+		err = c.place.enlist(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	if c.members, c.watch, err = c.list(ctx); err != nil {
 		return err
 	}
-	i := slices.Index(c.members, strings.TrimPrefix(c.path, c.dir+"/"))
+	i := slices.Index(c.members, strings.TrimPrefix(c.place.path, c.place.dir+"/"))
 	if i < 0 {
-		return recipes.ErrLost
+		return errRebalance
 	}
 	var share []string
 	for ; i < len(c.partitions); i += len(c.members) {
 		share = append(share, c.partitions[i])
 	}
-	c.release(share)
+	c.keep(share)
 	for _, name := range share {
 		if len(c.watch) > 0 {
 			return errRebalance
@@ -291,11 +253,11 @@ func (c *Consumers) rebalance(ctx context.Context) (err error) {
 // await claims a partition, and waits until its owner gives it up.
 func (c *Consumers) await(ctx context.Context, name string) (bool, error) {
 	for tries := 1; ; tries++ {
-		claim := c.claim
-		if c.bugs.Has("K3") {
-			claim = c.claimPartition
+		got, err := c.claim(ctx, name)
+		if c.byName && !got && err == nil {
+			_, _, err = c.client.Get(c.dir + "/" + name) // BUG: K3 it may be free by now
 		}
-		if got, err := claim(ctx, name); got || err != nil {
+		if got || err != nil {
 			return got, err
 		}
 		if c.bugs.Has("K2") && tries == 3 {
@@ -310,33 +272,27 @@ func (c *Consumers) await(ctx context.Context, name string) (bool, error) {
 	}
 }
 
-// claimPartition claims a partition, if nobody has.
-func (c *Consumers) claimPartition(ctx context.Context, name string) (bool, error) {
-	path := c.claims + "/" + name
-	_, err := c.client.Create(path, []byte(c.guid), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-	if !errors.Is(err, zk.ErrNodeExists) {
-		return err == nil, err
-	}
-	owner, _, err := c.client.Get(path) // BUG: K3 it may be free by now
-	return string(owner) == c.guid, err
-}
-
-// release gives up what it owns, but for some.
-func (c *Consumers) release(but []string) (err error) {
+// keep gives up what it owns, but for some.
+func (c *Consumers) keep(some []string) (err error) {
+	given := func(name string) bool { return !slices.Contains(some, name) }
 	for _, name := range c.own {
-		if !slices.Contains(but, name) {
+		switch {
+		case !given(name):
+		case c.byName:
+			err = cmp.Or(err, retry(context.Background(), func() error { return c.client.Delete(c.dir+"/"+name, -1) }))
+		default:
 			err = cmp.Or(err, c.disclaim(name))
 		}
 	}
-	c.own = slices.DeleteFunc(c.own, func(name string) bool { return !slices.Contains(but, name) })
+	c.own = slices.DeleteFunc(c.own, given)
 	return err
 }
 
 // list lists the members, and watches them.
 func (c *Consumers) list(ctx context.Context) (names []string, watch <-chan zk.Event, err error) {
-	err = retry(ctx, func() (err error) { names, _, watch, err = c.client.ChildrenW(c.dir); return err })
+	err = retry(ctx, func() (err error) { names, _, watch, err = c.client.ChildrenW(c.place.dir); return err })
 	if errors.Is(err, zk.ErrNoNode) {
-		err = recipes.ErrLost
+		err = errRebalance
 	}
 	slices.Sort(names)
 	return names, watch, err
@@ -354,15 +310,15 @@ func (c *Consumers) Stale(ctx context.Context) error {
 			return err
 		}
 		names, watch, err := c.list(ctx)
-		if err == nil && slices.Equal(names, c.members) {
-			if _, err = awaitAny(ctx, watch, c.events); err == nil {
-				continue
-			}
-		}
-		if errors.Is(err, recipes.ErrLost) {
+		if err == errRebalance || err == nil && !slices.Equal(names, c.members) {
 			return nil
 		}
-		return err
+		if err == nil {
+			_, err = awaitAny(ctx, watch, c.events)
+		}
+		if err != nil {
+			return err
+		}
 	}
 }
 
@@ -371,8 +327,8 @@ func (c *Consumers) Yield(context.Context) error {
 	if c.bugs.Has("K4") {
 		return nil // until it is known what it keeps
 	}
-	return c.release(nil)
+	return c.keep(nil)
 }
 
 // Leave gives up the share and the membership.
-func (c *Consumers) Leave(context.Context) error { return cmp.Or(c.release(nil), c.withdraw()) }
+func (c *Consumers) Leave(context.Context) error { return cmp.Or(c.keep(nil), c.place.withdraw()) }
