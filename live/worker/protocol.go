@@ -160,8 +160,10 @@ func fits(kind, op string, v linearizability.Value) bool {
 	switch op { // those of no model, and those that differ
 	case "owner":
 		return v.IsBool()
-	case "claim", "token", "members", "changed", "list", "next":
+	case "claim", "token", "members", "changed", "list", "next", "share":
 		return isText
+	case "lease":
+		return v.IsInt()
 	case "add", "subtract":
 		return v.IsInt() || v.IsNull()
 	}

@@ -110,7 +110,7 @@ func TestOursOnRealServers(t *testing.T) {
 		"lock": "acquire", "queue": "offer", "counter": "add", "election": "elected",
 		"rwlock": "acquire", "semaphore": "acquire", "barrier": "wait",
 		"lockingqueue": "claim", "membership": "join", "doublebarrier": "enter",
-		"registry": "register", "cache": "next",
+		"registry": "register", "cache": "next", "ids": "lease", "shards": "share",
 	} {
 		r, h := run(t, e, observer, kind, inRole("recipe", "ours"), 15, testkit.Hang)
 		times, failed := done(h, op)

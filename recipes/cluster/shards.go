@@ -130,6 +130,9 @@ var errStale = errors.New("stale")
 
 // lock waits for the locks of the share, or for the end of its time.
 func (s *Shards) lock(ctx context.Context) error {
+	if len(s.own) == 0 {
+		return nil
+	}
 	within, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
