@@ -40,7 +40,7 @@ var mayImport = map[string]string{
 
 	"workload":         "fakezk fakezk/goclient fakezk/wire linearizability recipes sim sim/world internal",
 	"workload/cluster": "linearizability recipes recipes/cluster sim sim/world workload",
-	"zoo/published":    "recipes",
+	"zoo/published":    "recipes recipes/cluster",
 	"workload/service": "fakezk fakezk/wire linearizability recipes sim sim/world workload",
 	"zoo/listed":       "recipes workload workload/cluster zoo/published",
 

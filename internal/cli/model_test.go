@@ -16,7 +16,7 @@ import (
 )
 
 // judgedByProperties are the kinds whose histories have no model.
-var judgedByProperties = []string{"lockingqueue", "membership", "twophase", "registry", "cache"}
+var judgedByProperties = []string{"lockingqueue", "membership", "twophase", "registry", "cache", "ids", "shards"}
 
 // The model accepts the histories of correct recipes on real servers, as the run did, and is no laxer than the object
 // where that has a size.

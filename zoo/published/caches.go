@@ -7,11 +7,13 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/recipes/cluster"
 )
 
 // Cache is a value in a znode, as one who is told of its changes sees it. After PathChildrenCache of Apache Curator
-// (V1, V2), the watchers of sunng87/slacker-cluster (V3) and those of librato/watchconf (V4).
+// (V1, V2), the watchers of sunng87/slacker-cluster (V3) and those of librato/watchconf (V4). It is set as it should be.
 type Cache struct {
+	*cluster.Cache
 	client recipes.Conn
 	path   string
 	bugs   Bugs
@@ -22,36 +24,9 @@ type Cache struct {
 
 // NewCache returns a cache; nothing is sent before it is used.
 func NewCache(conn recipes.Conn, path string, bugs Bugs) *Cache {
-	return &Cache{client: conn, path: path, bugs: bugs, told: &zk.Stat{Version: -1}}
-}
-
-// Set replaces the value.
-func (c *Cache) Set(_ context.Context, value []byte) error {
-	for {
-		_, err := c.client.Set(c.path, value, -1)
-		if errors.Is(err, zk.ErrNoNode) {
-			_, err = c.client.Create(c.path, value, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
-		}
-		if !errors.Is(err, zk.ErrNodeExists) {
-			return c.outcome(err)
-		}
+	return &Cache{
+		Cache: cluster.NewCache(conn, path), client: conn, path: path, bugs: bugs, told: &zk.Stat{Version: -1},
 	}
-}
-
-// Unset removes the value.
-func (c *Cache) Unset(context.Context) error {
-	err := c.client.Delete(c.path, -1)
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
-	}
-	return c.outcome(err)
-}
-
-func (c *Cache) outcome(err error) error {
-	if connectionLoss(err) {
-		return &recipes.UnknownOutcomeError{Path: c.path, Err: err}
-	}
-	return err
 }
 
 // Next waits for a value that was not told.
