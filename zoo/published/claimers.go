@@ -83,7 +83,7 @@ type Numbers struct {
 // NewNumbers returns a lease of 0 or 1; nothing is sent before it is used.
 func NewNumbers(client recipes.Conn, dir string, bugs Bugs) *Numbers {
 	l := &Numbers{claimer: newClaimer(client, dir, bugs)}
-	l.byName = slices.ContainsFunc([]string{"N1", "N2", "N6"}, bugs.Has)
+	l.byName = bugs.Has("N1") || bugs.Has("N2") || bugs.Has("N6")
 	return l
 }
 
