@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/workload/cluster"
 )
 
 // byUsers are workloads of our own recipes, made as users make theirs.
@@ -114,6 +116,10 @@ func runOnSite(t *testing.T, w *workload.Workload, rounds int) (out ran) {
 // Correct recipes pass on real servers however little is said of how to run them, though several rounds are under way
 // at the same time: each has a path of its own.
 func TestUsersRecipesOnRealServers(t *testing.T) {
+	byUsers := maps.Clone(byUsers)
+	for _, k := range cluster.Kinds {
+		byUsers[k.Name] = k.Recipes[0].New
+	}
 	if kinds := workload.Kinds(); len(kinds) != len(byUsers) {
 		t.Errorf("%d kinds of %d are run", len(byUsers), len(kinds))
 	}

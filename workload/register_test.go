@@ -19,17 +19,17 @@ func TestRegister(t *testing.T) {
 		}
 		return k
 	}
-	wrong := of("cache", "a")
-	wrong.Recipes[0].New = named("cache", "b")
+	wrong := of("store", "a")
+	wrong.Recipes[0].New = named("store", "b")
 	for says, bad := range map[string]*Kind{
 		"needs a name":                   of("", "a"),
-		"a recipe at least":              of("cache"),
-		"without a colon":                of("cache", "exec:a"),
-		"two recipes \"a\" of cache":     of("cache", "a", "a"),
+		"a recipe at least":              of("store"),
+		"without a colon":                of("store", "exec:a"),
+		"two recipes \"a\" of store":     of("store", "a", "a"),
 		"two recipes \"ours\" of lock":   of("lock", "ours"),
-		"calls itself \"b\" of cache":    wrong,
-		"recipe \"\" of cache needs":     of("cache", ""),
-		"recipe \"none\" of cache needs": {Name: "cache", Recipes: []Entry{{Recipe: "none"}}},
+		"calls itself \"b\" of store":    wrong,
+		"recipe \"\" of store needs":     of("store", ""),
+		"recipe \"none\" of store needs": {Name: "store", Recipes: []Entry{{Recipe: "none"}}},
 	} {
 		if err := Register(of("fine", "a"), bad); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
@@ -39,10 +39,10 @@ func TestRegister(t *testing.T) {
 		}
 	}
 
-	if err := Register(of("cache", "a", "b"), of("lock", "mine")); err != nil {
+	if err := Register(of("store", "a", "b"), of("lock", "mine")); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range [][3]string{{"cache", "", "a"}, {"cache", "b", "b"}, {"lock", "", Ours},
+	for _, c := range [][3]string{{"store", "", "a"}, {"store", "b", "b"}, {"lock", "", Ours},
 		{"lock", "mine", "mine"}} {
 		if w, err := Find(c[0], c[1]); err != nil || w.Recipe() != c[2] {
 			t.Errorf("%s %q: %v, %v", c[0], c[1], w, err)
@@ -51,7 +51,7 @@ func TestRegister(t *testing.T) {
 	if len(lockKind.Recipes) != before {
 		t.Error("the kind that was there has changed")
 	}
-	if all := Entries(); all[len(all)-1].Kind != "cache" {
+	if all := Entries(); all[len(all)-1].Kind != "store" {
 		t.Errorf("the last entry is of %q", all[len(all)-1].Kind)
 	}
 }
