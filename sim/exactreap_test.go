@@ -25,6 +25,7 @@ type life struct {
 	over     atomic.Bool // another has begun
 	late     atomic.Int64
 	deferred atomic.Int64
+	latest   atomic.Int64 // nanosecond of the world's clock at which one of its goroutines ran
 }
 
 // waits are the ways in which the goroutines of a life wait a moment.
@@ -56,6 +57,7 @@ func (l *life) waits() map[string]func() {
 }
 
 func (l *life) runs() {
+	l.latest.Store(time.Now().UnixNano())
 	if l.over.Load() {
 		l.late.Add(1)
 	}
@@ -148,6 +150,27 @@ func TestExactNothingIsLeft(t *testing.T) {
 		if n, grown := runtime.NumGoroutine(), heap()-before; n > goroutines || grown > 40 || r.Left > 0 {
 			t.Errorf("%s: %d goroutines, before there were %d; the heap has grown by %d MB; %d episodes left something at %s", name, n,
 				goroutines, grown, r.Left, r.LeftAt)
+		}
+	}
+}
+
+// Code that connects by itself does not go on long after its episode.
+func TestExactEndsWithItsEpisode(t *testing.T) {
+	var code *life
+	var returned time.Time
+	w := workload.Of(workload.Lock, func(s workload.Servers, path string) workload.Locker {
+		lock := newPlainLock()(s, path)
+		code = &life{}
+		code.begin()
+		return methods{lock.Lock, func(ctx context.Context) error {
+			defer func() { returned = time.Now() }()
+			return lock.Unlock(ctx)
+		}}
+	})
+	for seed := range uint64(10) {
+		sim.RunOne(w, sim.Config{Clients: 1, NoFaultsAtAll: true}, sim.NewRandomSource(seed, 1))
+		if after := time.Unix(0, code.latest.Load()).Sub(returned); after < 0 || after > 40*time.Second {
+			t.Errorf("seed %d: it went on for %v of the world's clock", seed, after)
 		}
 	}
 }
