@@ -145,7 +145,7 @@ func TestExactNothingIsLeft(t *testing.T) {
 		cfg := sim.Config{Episodes: 1, Seed: 1, NoShrink: true}
 		run(t, w, cfg)
 		goroutines, before := runtime.NumGoroutine(), heap()
-		cfg.Episodes = 40
+		cfg.Episodes = 20
 		r := run(t, w, cfg)
 		if n, grown := runtime.NumGoroutine(), heap()-before; n > goroutines || grown > 40 || r.Left > 0 {
 			t.Errorf("%s: %d goroutines, before there were %d; the heap has grown by %d MB; %d episodes left something at %s", name, n,
