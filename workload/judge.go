@@ -156,7 +156,11 @@ func (v *View) Stuck() []sim.Violation {
 		return nil
 	}
 	op := v.Waiting[0]
-	return []sim.Violation{sim.Violation{Property: "progress", Ops: []*world.Op{op}}.Saying("%v", v.Explain(op))}
+	found := sim.Violation{Property: "progress", Ops: []*world.Op{op}}.Saying("%v", v.Explain(op))
+	if v.own && op.Overdue() {
+		found.Property, found.Message = "hang", found.Message+", although its context or its connection has ended"
+	}
+	return []sim.Violation{found}
 }
 
 // consequences are the properties whose violations may follow from that of another one, by its name. What follows from

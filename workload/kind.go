@@ -166,6 +166,9 @@ func Register(more ...*Kind) error {
 			extended.Recipes = slices.Concat(old.Recipes, k.Recipes)
 			kinds[slices.Index(kinds, old)] = &extended
 		} else {
+			if k.Recipes[0].New().own {
+				k = &Kind{k.Name, k.Model, slices.Concat(k.Promises, anyKind), k.Recipes, k.Spared, k.optional}
+			}
 			kinds = append(kinds, k)
 		}
 	}

@@ -26,11 +26,12 @@ type Script[T any] struct {
 	turns  [][]T      // by slot; consumed
 	beside any        // data that was drawn beside the script
 	fresh  *finalOps
+	plan   *world.Plan // nil if it was not drawn
 }
 
 // NewScript draws how many clients there are, and how many users share the session of each.
 func NewScript[T any](p *world.Plan, path string) Script[T] {
-	return Script[T]{Path: path, layout: drawUsers(p)}
+	return Script[T]{Path: path, layout: drawUsers(p), plan: p}
 }
 
 // planScript is a script with turns as [Script.Draw] draws them. The object's znode is missing in one of missing
@@ -137,6 +138,9 @@ func (c *Script[T]) Judging(v *View) Judgement {
 	v.terms = &c.terms
 	j := Judgement{terms: &c.terms}
 	j.unusable(v, c.fresh)
+	if _, known := v.World.(simWorld); !known && c.plan != nil && len(c.plan.Follows) > 0 {
+		j.NotJudged = append(j.NotJudged, "deaf", "diverged")
+	}
 	return j
 }
 
@@ -174,7 +178,7 @@ type planned interface {
 // where the first user does something of its own when all have finished.
 func planHash(e world.Episode, symmetric bool) (sum uint64, clients []uint64, known bool) {
 	if s, can := e.(*simulated); can {
-		if e, can := s.of.(planned); can {
+		if e, can := s.Episode.(planned); can {
 			return e.planHash(symmetric)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/wire"
@@ -31,22 +30,12 @@ func (w simWorld) Span(from, to int64) string {
 
 func (w simWorld) SessionGone(session int64) (since int64, known bool) { return w.SessionEnd(session) }
 
-func (w simWorld) Crash(client, incarnation int) (at int64, crashed bool) {
-	return w.IncarnationEnd(client, incarnation)
-}
-
-func (w simWorld) FaultFree(from, to int64) (d time.Duration, known bool) {
-	return w.World.FaultFree(from, to), true
-}
-
 func (w simWorld) Beliefs() (known bool) { return true }
 
 // Changes are not known in full where two users of one *zk.Conn have sent requests that could be either's.
 func (w simWorld) Changes() (all []world.Change, known bool) {
 	return w.World.Changes(), w.Attributed()
 }
-
-func (w simWorld) Herds() (all []world.Herd, known bool) { return w.World.Herds(), w.Attributed() }
 
 func (w simWorld) Resolved([]*world.Op) map[int64]Resolved { return nil }
 
@@ -124,10 +113,8 @@ func (w simWorld) blockedBy(op *world.Op, own, other string, found sim.Violation
 	found.Ops = append(found.Ops, maker)
 	return found.Saying("%s waits with %s behind %s of %v, whose %s at %s is over, "+
 		"and it is still there",
-		Who(op), world.Path(own), world.Path(other), holder, maker.Name, w.when(maker))
+		Who(op), world.Path(own), world.Path(other), holder, maker.Name, (&View{World: w}).When(maker))
 }
-
-func (w simWorld) when(op *world.Op) string { return (&View{World: w}).When(op) }
 
 func (w simWorld) call(op *world.Op) string { return (&View{World: w}).call(op) }
 

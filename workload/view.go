@@ -21,6 +21,7 @@ type View struct {
 	Waiting []*world.Op // of these, those that had not returned when nothing moved any more
 	terms   *terms      // of the recipe; nil: those of its kind
 	Left    Leftovers   // what may be left, as the judge says
+	own     bool        // of a custom kind, simulated
 }
 
 // Who names the user of an operation.
@@ -188,9 +189,13 @@ func parentOf(path string) string {
 // UnexpectedErrors reports an operation that failed with an error that nothing explains: no fault had struck, or it is
 // an answer of the servers that the recipe itself must handle. tolerated excuses those that the recipe may return.
 func (v *View) UnexpectedErrors(tolerated func(op *world.Op) bool) []sim.Violation {
-	for _, op := range v.Ops {
+	for i, op := range v.Ops {
 		if op.Err == nil || op.Cancelled || tolerated(op) || v.terms.expects(op.Err) {
 			continue
+		}
+		if v.own && !v.Faulty() && !slices.ContainsFunc(v.Ops[:i], func(o *world.Op) bool { return clientID(o) == clientID(op) }) {
+			return broken("startup", []*world.Op{op},
+				"%s, its first call, failed with %q although no fault had struck", v.callWith(op), op.Err)
 		}
 		if Refused(op.Err) {
 			return broken("unexpected-error", []*world.Op{op},

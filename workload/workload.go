@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
@@ -25,6 +24,7 @@ import (
 // way on the same servers, and each has a path of its own.
 type Workload struct {
 	kind  string
+	own   bool // see Own
 	terms terms
 	model linearizability.Model // without a name if histories have none
 
@@ -154,7 +154,7 @@ func Own(kind string, plan func(p *world.Plan, path string) Episode, opts ...Opt
 	t := agree(opts)
 	t.existing = true // as the plan says
 	planned := func(p *world.Plan, path string, _ maker[any]) Episode { return plan(p, path) }
-	return &Workload{kind: kind, terms: t, model: t.model, plan: planned}
+	return &Workload{kind: kind, own: true, terms: t, model: t.model, plan: planned}
 }
 
 // Plan implements [sim.Workload].
@@ -163,7 +163,7 @@ func (w *Workload) Plan(p *world.Plan) world.Episode {
 		p.Users = 1 // each has connections of its own, and so sessions
 	}
 	path := w.pathIn(p.Root)
-	return &simulated{of: w.Episode(p, path), path: path}
+	return &simulated{Episode: w.Episode(p, path), path: path, own: w.own}
 }
 
 // pathIn is the path of the object below a root.
@@ -182,17 +182,20 @@ func (w *Workload) SetUp(c recipes.Conn, path string) error {
 
 // simulated puts an episode into a simulated world.
 type simulated struct {
-	of    Episode
+	Episode
 	path  string
 	conns wireConns
+	own   bool            // of a custom kind
+	found []sim.Violation // at rest
 }
 
-func (s *simulated) Users() []int      { return s.of.Users() }
-func (s *simulated) Parents() []string { return s.of.Parents() }
-func (s *simulated) Run(u *world.User) { s.of.Run(simUser{u, &s.conns}) }
+func (s *simulated) Run(u *world.User) { s.Episode.Run(simUser{u, &s.conns}) }
 
 func (s *simulated) MayWaitForever(w *world.World) bool {
-	inOrder := s.of.MayWaitForever(w.Ops(), w.Waiting())
+	if len(s.found) == 0 {
+		s.found = world.OutOfDate(w, idleMax)
+	}
+	inOrder := s.Episode.MayWaitForever(w.Ops(), w.Waiting())
 	for _, op := range inOrder {
 		w.Cancel(op)
 	}
@@ -200,11 +203,16 @@ func (s *simulated) MayWaitForever(w *world.World) bool {
 }
 
 func (s *simulated) Judge(w *world.World) world.Judgement {
-	j := s.of.Judge(newView(w, s.path)).Judgement
+	v := newView(w, s.path)
+	v.own = s.own
+	j := s.Episode.Judge(v)
+	if j.Add(s.found...); s.own && len(j.Violations) == 0 {
+		j.ownerless(v, simWorld{w})
+	}
 	if !w.Attributed() {
 		j.NotJudged, j.Partly = nil, true
 	}
-	return j
+	return j.Judgement
 }
 
 // User is one user of a session, as its script sees it, in whichever world.
@@ -242,53 +250,36 @@ type User interface {
 }
 
 type simUser struct {
-	of    *world.User
+	*world.User
 	conns *wireConns
 }
 
-func (u simUser) Client() int       { return u.of.Client }
-func (u simUser) Index() int        { return u.of.Index }
-func (u simUser) Life() int         { return u.of.Incarnation }
-func (u simUser) ExpiriesSeen() int { return u.of.ExpiriesSeen() }
+func (u simUser) Client() int { return u.User.Client }
+func (u simUser) Index() int  { return u.User.Index }
+func (u simUser) Life() int   { return u.User.Incarnation }
 func (u simUser) SawExpiryBefore() bool {
-	return u.of.ExpiriesSeen() > 0 && u.of.LastExpiryStep() < u.of.Step()
+	return u.User.ExpiriesSeen() > 0 && u.User.LastExpiryStep() < u.User.Step()
 }
 
 func (u simUser) Conn() recipes.Conn {
-	if conn := u.of.Conn(); conn != nil {
+	if conn := u.User.Conn(); conn != nil {
 		return conn
 	}
-	return u.conns.of(u.of)
+	return u.conns.of(u.User)
 }
-
-func (u simUser) AtDeath(do func()) { u.of.AtDeath(do) }
-
-func (u simUser) Walk(f func(path string, n fakezk.NodeInfo)) { u.of.Walk(f) }
-
-func (u simUser) AwaitOthers() { u.of.AwaitOthers() }
 
 func (u simUser) AwaitLiveness() bool {
-	u.of.AwaitLiveness()
+	u.User.AwaitLiveness()
 	return true
-}
-
-func (u simUser) Wait(d time.Duration) { u.of.Wait(d) }
-
-func (u simUser) Begin(name, arg string, cancelable bool) (context.Context, *world.Op) {
-	return u.of.Begin(name, arg, cancelable)
 }
 
 func (u simUser) Note(op *world.Op, about any) { op.Data = about }
 
 func (u simUser) Lasts(op *world.Op, lost <-chan struct{}) { op.LastsUntil(lost) }
 
-func (u simUser) Now() int64 { return u.of.Now() }
-
 func (u simUser) End(op *world.Op, outcome world.Outcome, result string, err error) {
 	op.End(outcome, result, err)
 }
-
-func (u simUser) Do(what string, f func() string) { u.of.Do(what, f) }
 
 // drawUsers draws how many clients there are and how many users share the session of each.
 func drawUsers(p *world.Plan) []int {

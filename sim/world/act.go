@@ -173,6 +173,7 @@ func (p *process) arrive(c client) {
 		if m.Reply != nil {
 			nameTaken(w, &call.Request, m.Reply)
 		}
+		p.noteRead(c, m)
 		c.Deliver()
 		return
 	}
@@ -211,6 +212,7 @@ func (p *process) deliver(c client) {
 	if m.Reply == nil && m.Event == zk.EventNodeDeleted {
 		countHerd(w, m)
 	}
+	p.noteRead(c, m)
 	c.Deliver()
 }
 

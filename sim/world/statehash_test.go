@@ -19,6 +19,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"passed":               "follows: elapsed and offset", "tellsTime told": "constant: a search takes a moment after each step", "ends": testkit.Hashed + " by number: which they are is in the changes", "kept": testkit.Hashed + " as delivered and history",
 		"tape":                                  exact,
 		"ending tortured":                       "scratch: set when torture is over",
+		"followed":                              "follows: the plan",
 		"episode":                               testkit.Hashed + " by its plan; what users do later follows from what they were told",
 		"door":                                  wire,
 		"servers replicas lag procs":            testkit.Hashed,
@@ -45,7 +46,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"actions targets empty pinging watchers":                        "scratch: memory",
 	})
 	testkit.FieldsAreClassed(t, reflect.TypeFor[process](), map[string]string{
-		"deaf": "follows: the history", "expiriesBefore": "follows: what it was told", "telling toldLate": "scratch: of one step", "id": "constant",
+		"deaf": "follows: the history", "expiriesBefore reads": "follows: what it was told", "telling toldLate": "scratch: of one step", "id": "constant",
 		"clients": "follows: inProcess, the only one", "clientsRoom": "scratch: memory",
 		"inProcess users incarnation held heldEvent paused crashed": testkit.Hashed,
 		"door woken behind": wire, "world": "constant", "asking exits pausing": "scratch: of the liveness phase",

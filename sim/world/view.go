@@ -3,10 +3,13 @@ package world
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/goclient"
@@ -36,8 +39,8 @@ func (w *World) Removals() []Removal { return w.removals }
 // a loss of their connection.
 func (w *World) Attributed() bool { return !w.nobodys }
 
-// Herds returns the deletions whose event concerned waiting operations.
-func (w *World) Herds() []Herd { return w.herd }
+// Herds returns the deletions whose event concerned waiting operations. They are known if it is known whose these are.
+func (w *World) Herds() (all []Herd, known bool) { return w.herd, w.Attributed() }
 
 // Now returns the stamp of this moment: after everything that has happened.
 func (w *World) Now() int64 { return StampOf(w.step + 1) }
@@ -181,8 +184,8 @@ func (w *World) SessionEnd(session int64) (stamp int64, ended bool) {
 	return StampOf(step), ok
 }
 
-// IncarnationEnd returns the stamp at which an incarnation of a client crashed, and false if it did not.
-func (w *World) IncarnationEnd(client, incarnation int) (stamp int64, ended bool) {
+// Crash returns the stamp at which an incarnation of a client crashed, and false if it did not.
+func (w *World) Crash(client, incarnation int) (stamp int64, crashed bool) {
 	crashes := w.procs[client].crashes
 	if incarnation >= len(crashes) {
 		return 0, false
@@ -299,10 +302,10 @@ func noteTick(w *World) {
 	}
 }
 
-// FaultFree returns a lower bound of the time between two stamps in which no fault was in effect.
-func (w *World) FaultFree(from, to int64) time.Duration {
+// FaultFree returns a lower bound of the time between two stamps in which no fault was in effect. It is known.
+func (w *World) FaultFree(from, to int64) (d time.Duration, known bool) {
 	if len(w.ticks) == 0 {
-		return 0
+		return 0, true
 	}
 	begin, end := w.ticks[0].ms, w.ticks[0].ms
 	for _, t := range w.ticks {
@@ -313,10 +316,86 @@ func (w *World) FaultFree(from, to int64) time.Duration {
 			end = t.ms
 		}
 	}
-	return max(0, time.Duration(end-begin)*time.Millisecond)
+	return max(0, time.Duration(end-begin)*time.Millisecond), true
 }
 
 // Undisturbed reports whether no fault was in effect from a stamp on, as far as is known.
 func (w *World) Undisturbed(from int64) bool {
 	return w.Struck() == 0 || len(w.ticks) > 0 && w.ticks[0].step < StepOf(from)
 }
+
+// read is what a process was last told of a znode that it follows: of it, of its data, or of its children.
+type read struct {
+	path     string
+	of       wire.Op // exists, getData or getChildren2
+	zxid     int64   // of the last change that it has seen, 0 if there was no znode
+	watched  bool    // with a watch at any time in this life of the process …
+	by, when int64   // … last by this operation, 0 if by none; and a stamp
+}
+
+// lastChange is that of what a request asks for.
+func lastChange(of wire.Op, s zk.Stat) int64 {
+	return map[wire.Op]int64{wire.OpExists: s.Czxid, wire.OpGetData: s.Mzxid, wire.OpGetChildren2: s.Pzxid}[of]
+}
+
+// noteRead notes what a client is about to be told of a znode that is followed. Whatever it reads tells it whether there
+// is one, and a watch that exists leaves is one on data.
+func (p *process) noteRead(c client, m fakezk.Message) {
+	if m.Reply == nil || !slices.Contains(p.world.followed, c.Unanswered().Request.Path) ||
+		m.Reply.Err != wire.CodeOK && m.Reply.Err != wire.CodeNoNode {
+		return
+	}
+	call, all := c.Unanswered(), []wire.Op{wire.OpExists, wire.OpGetData, wire.OpGetChildren2}
+	of, path := call.Request.Op, call.Request.Path
+	if slices.Contains(all, of) && !slices.ContainsFunc(p.reads, func(r read) bool { return r.path == path && r.of == of }) {
+		p.reads = append(p.reads, read{path: path, of: of})
+	}
+	for i := range p.reads {
+		r := &p.reads[i]
+		if r.path == path && slices.Contains(all, of) && (r.of == of || r.of == wire.OpExists) {
+			r.when, r.zxid = StampOf(p.world.step), lastChange(r.of, m.Reply.Stat)
+		}
+		if r.path == path && call.Request.Watch && (r.of == of || r.of == wire.OpGetData && of == wire.OpExists) {
+			r.watched, r.by = true, call.Tag
+		}
+	}
+}
+
+// OutOfDate finds what living processes follow and have last read otherwise than it has been for so long without faults:
+// deaf without a watch there, diverged with one. A process follows a znode that it has watched until the operation that
+// watched it last has failed or been cancelled, or its clients are closed.
+func OutOfDate(w *World, least time.Duration) (found []Violation) {
+	for _, p := range w.procs {
+		for _, r := range p.reads {
+			n, _ := w.servers.Node(r.path)
+			since := r.when
+			for _, c := range w.changes {
+				if c.Path == r.path || strings.HasPrefix(c.Path, r.path+"/") {
+					since = max(since, StampOf(c.Step))
+				}
+			}
+			faultFree, _ := w.FaultFree(since, math.MaxInt64)
+			if !r.watched || lastChange(r.of, n.Stat) == r.zxid || p.cutOff() || faultFree < least ||
+				slices.ContainsFunc(w.ops, func(op *Op) bool {
+					return op.Number == r.by && op.Return != 0 && (op.Err != nil || op.Cancelled)
+				}) {
+				continue
+			}
+			property, watch := "deaf", "no watch of its is armed there"
+			if slices.ContainsFunc(w.servers.AllWatches(), func(a fakezk.WatchInfo) bool { return a.Path == r.path && p.has(a.Session) }) {
+				property, watch = "diverged", "the watch of its that is armed there has not told it"
+			}
+			found = append(found, Violation{Property: property}.Saying("c%d follows %s, and for %v without faults that has been "+
+				"another than what its %s has last read: %s", p.id+1, Path(r.path), faultFree, RequestName(r.of), watch))
+		}
+	}
+	return found
+}
+
+// cutOff reports whether a process has crashed, or none of its clients is connected: at rest all are closed then.
+func (p *process) cutOff() bool {
+	return p.crashed || !slices.ContainsFunc(p.clients, func(c client) bool { _, connected := c.Connected(); return connected })
+}
+
+// Overdue reports whether the context of an operation that has not returned has ended, or at rest its connection.
+func (op *Op) Overdue() bool { return op.Cancelled || op.user != nil && op.user.process.cutOff() }

@@ -95,11 +95,12 @@ type Violation struct {
 // Plan is what a workload draws an episode from.
 type Plan struct {
 	source  Source
-	Clients int    // the most clients
-	Users   int    // the most users of a client
-	Ops     int    // the most turns of a user
-	Faults  Faults // what may strike in this episode (a recipe's promise may depend on it)
-	Root    string // objects live below this path
+	Clients int      // the most clients
+	Users   int      // the most users of a client
+	Ops     int      // the most turns of a user
+	Faults  Faults   // what may strike in this episode (a recipe's promise may depend on it)
+	Root    string   // objects live below this path
+	Follows []string // the workload says it: a process that has watched one of these znodes follows it, see [OutOfDate]
 }
 
 // Choose draws a number below n. 0 is the simplest.

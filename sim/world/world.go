@@ -35,6 +35,7 @@ type World struct {
 	ending    bool         // the verdict has been reached
 	kept      *keeping     // nil unless all executions are searched
 	episode   Episode
+	followed  []string // znodes that processes go on following
 	door      Door
 
 	servers  *fakezk.Ensemble
@@ -148,6 +149,7 @@ type process struct {
 	exits        int   // how often by its own code in the liveness phase …
 	pausing      bool  // … after which it starts again later; guarded by World.mu
 	deaf         []unreachable
+	reads        []read // in its present life, of what is followed
 
 	asking asking
 
@@ -223,7 +225,8 @@ func (w *World) setUp(workload Workload) {
 	w.terms = workload.Terms()
 	w.places = w.terms.places()
 	w.door, w.tellsTime = w.terms.Door, w.terms.TellsTime && !w.terms.Door.Wired()
-	w.episode = workload.Plan(w.plan(Root0))
+	plan := w.plan(Root0)
+	w.episode, w.followed = workload.Plan(plan), plan.Follows
 	w.observe(func(o Observer) { o.Planned(w.view(), drawn) })
 	find := bubble.NumberApart
 	if bubble.Exact { // which goroutine runs is a choice
@@ -335,6 +338,7 @@ func makeParent(w *World, path string, made map[string]bool) {
 // launch starts a process: it opens a session, and each user's script runs until it blocks.
 func (p *process) launch() {
 	w := p.world
+	p.reads = nil
 	if w.door == InProcess {
 		p.openClient()
 	} else {
