@@ -14,7 +14,8 @@ func TestWhatIsNotKnownIsNotJudged(t *testing.T) {
 	want := map[string][]string{
 		"lock": held, "rwlock": held, "semaphore": held, "election": held, "membership": {"belief", "lost-wakeup", "snapshot"},
 		"counter":      {"undeclared"},
-		"lockingqueue": {"belief", "false-lost", "idle"},
+		"lockingqueue": {"belief", "false-lost", "idle"}, "ids": {"belief"}, "shards": {"belief"},
+		"cache": {"repeated"},
 	}
 	for _, kind := range namesOf(kinds) {
 		w, err := Find(kind, Ours)
