@@ -7,11 +7,11 @@ import (
 	"github.com/zktorture/zktorture/sim/world"
 )
 
-// dialsForReal says where a goroutine of a bubble waits for the network of this machine, "" if none does.
+// dialsForReal says where a goroutine of a bubble waits for the network of this machine, "" if none does; in exact mode none can.
 func dialsForReal() string {
 	stacks := bubble.AllStacks(bubble.EveryStackBytesMax)
 	for _, stack := range stacks {
-		if inNet.MatchString(stack) && bubble.Of(stack) != 0 {
+		if !bubble.Exact && inNet.MatchString(stack) && bubble.Of(stack) != 0 {
 			return world.HowToConnect + ". It waits for the network of this machine at " + bubble.CallerOf(stack, func() []string { return stacks })
 		}
 	}
