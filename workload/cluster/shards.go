@@ -92,6 +92,7 @@ func (e *shardsEpisode) MayWaitForever(_, waiting []*world.Op) []*world.Op {
 	return waiting
 }
 
+// moving reports whether an operation is no wait for a change.
 func moving(op *world.Op) bool { return op.Name != "stale" || op.Cancelled }
 
 // owner is a user, and what it owns.
@@ -174,7 +175,9 @@ func (e *shardsEpisode) Judge(v *workload.View) workload.Judgement {
 	for _, rest := range e.rests {
 		j.Add(unowned(rest)...)
 	}
-	j.Add(v.Stuck()...)
+	stuck := *v // but for those that wait as long as the others do
+	stuck.Waiting = slices.DeleteFunc(slices.Clone(v.Waiting), func(op *world.Op) bool { return !moving(op) })
+	j.Add(stuck.Stuck()...)
 	if len(j.Violations) == 0 {
 		j.Add(v.Leaks()...)
 	}
