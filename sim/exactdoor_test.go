@@ -95,7 +95,7 @@ func TestExactNothingLeavesTheWorld(t *testing.T) {
 		{"dial tcp 10.0.0.1:2181: " + noOther, func() (any, error) { return net.DialTCP("tcp", nil, &net.TCPAddr{IP: ip, Port: 2181}) }},
 		{"dial udp 10.0.0.1:53: " + noOther, func() (any, error) { return net.DialUDP("udp", nil, &net.UDPAddr{IP: ip, Port: 53}) }},
 		{"dial unix x.sock: " + noOther, func() (any, error) { return net.DialUnix("unix", nil, &net.UnixAddr{Name: "x.sock", Net: "unix"}) }},
-		{"listen tcp 127.0.0.1:0: " + noOther, func() (any, error) { return net.Listen("tcp", "127.0.0.1:0") }},
+		{"listen tcp 10.0.0.1:80: " + noOther, func() (any, error) { return net.Listen("tcp", "10.0.0.1:80") }},
 		{"listen udp 127.0.0.1:0: " + noOther, func() (any, error) { return net.ListenPacket("udp", "127.0.0.1:0") }},
 		{"listen unix x.sock: " + noOther, func() (any, error) { return net.Listen("unix", "x.sock") }},
 		{"lookup example.com: LookupHost: " + instead, func() (any, error) { return net.LookupHost("example.com") }},
@@ -130,7 +130,7 @@ func TestExactNothingLeavesTheWorld(t *testing.T) {
 // What fails because of that is no violation: the run ends, and says where the code asks for what.
 func TestExactBarredIsNoViolation(t *testing.T) {
 	listen := func() error {
-		_, err := net.Listen("tcp", "127.0.0.1:8080")
+		_, err := net.Listen("tcp", "10.0.0.1:8080")
 		return err
 	}
 	for name, w := range map[string]sim.Workload{
@@ -141,7 +141,7 @@ func TestExactBarredIsNoViolation(t *testing.T) {
 		}),
 	} {
 		r := run(t, w, sim.Config{Episodes: 100, Seed: 1, NoFaultsAtAll: true})
-		if r.Verdict != sim.VerdictUnknown || r.Episodes > 50 || !strings.Contains(r.Reason, "listen tcp 127.0.0.1:8080 is barred, at ") ||
+		if r.Verdict != sim.VerdictUnknown || r.Episodes > 50 || !strings.Contains(r.Reason, "listen tcp 10.0.0.1:8080 is barred, at ") ||
 			!strings.Contains(r.Reason, "exactdoor_test.go:") {
 			t.Errorf("%s: %s after %d episodes: %s", name, r.Verdict, r.Episodes, r.Reason)
 		}

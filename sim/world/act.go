@@ -38,6 +38,7 @@ const (
 	ActTellLate
 	ActEndLate
 	ActIdle // nothing but that time passes; never one of World.actions
+	ActCarry
 )
 
 // collect lists what can happen next in a fixed order: first what keeps the same client going.
@@ -89,6 +90,7 @@ func (p *process) collectFrom() {
 			add(ActOutside, call.user.Index)
 		}
 	}
+	w.between.arrivals(p, add)
 	for i, c := range p.clients {
 		if _, connected := c.Connected(); !connected {
 			if c.Dialing() && (!w.outage.now || c.Unsent() > 0) {
@@ -142,6 +144,8 @@ func (w *World) perform(a Action) {
 		w.noteHealed(Pause, p.id, "the process runs again")
 	case ActTell:
 		p.tell(a.user)
+	case ActCarry:
+		p.carry(a.user)
 	case ActTellLate:
 		p.tellsLate(a.user)
 	case ActEndLate:

@@ -1,7 +1,6 @@
 package world
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -13,10 +12,6 @@ import (
 	"github.com/zktorture/zktorture/sim/internal/bubble"
 	"github.com/zktorture/zktorture/sim/internal/line"
 )
-
-// In exact mode package net is the world's: code that dials by itself reaches the servers of the world in whose bubble it
-// runs, and nothing else. A goroutine has an owner, which those that it starts inherit.
-func init() { bubble.Plug(dialWithin, lookUpWithin, barWithin) }
 
 // owner is whose code a goroutine runs: that of an incarnation of a process, or the world's own.
 type owner struct {
@@ -110,67 +105,6 @@ func ownerOf(number uint64) (owner, error) {
 	return o, nil
 }
 
-// dialWithin is the DialContext of a [net.Dialer] in a world.
-func dialWithin(number uint64, ctx context.Context, network, address string) (conn net.Conn, err error) {
-	o, err := ownerOf(number)
-	at := o.server(network, address)
-	switch {
-	case err != nil:
-	case at == nil:
-		err = o.bar("dial "+network+" "+address, o.instead())
-	default:
-		return o.door.plain(ctx, o.user.Index, at)
-	}
-	return nil, &net.OpError{Op: "dial", Net: network, Addr: named{network, address}, Err: err}
-}
-
-// plain dials a server for code that has not been given a dialer.
-func (d *door) plain(ctx context.Context, user int, at *net.TCPAddr) (net.Conn, error) {
-	d.unknown.Store(true)
-	l := line.New(d, user, 0)
-	l.Remote = at
-	switch late, err := d.knock(l); {
-	case err != nil:
-		return nil, err
-	case late:
-		return l, nil
-	}
-	conn, err := dialed(l, ctx.Done())
-	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-		err = &net.OpError{Op: "dial", Net: "tcp", Addr: at, Err: ctx.Err()}
-	}
-	return conn, err
-}
-
-// named is an address that nothing is known of.
-type named struct{ network, address string }
-
-func (n named) Network() string { return n.network }
-func (n named) String() string  { return n.address }
-
-// lookUpWithin is the LookupHost of a [net.Resolver] in a world.
-func lookUpWithin(number uint64, host string) (addresses []string, err error) {
-	o, err := ownerOf(number)
-	if err == nil {
-		for _, p := range o.places() {
-			if p.host == host {
-				return []string{p.tcp.IP.String()}, nil
-			}
-		}
-		err = o.bar("LookupHost "+host, o.instead())
-	}
-	return nil, &net.DNSError{Err: "LookupHost: " + err.Error(), UnwrapErr: err, Name: host, IsNotFound: true}
-}
-
-// barWithin is the error of all other calls of package net in a world.
-func barWithin(number uint64, call string) error {
-	o, err := ownerOf(number)
-	if err != nil {
-		return err
-	}
-	return o.bar(call, "")
-}
-
 // place is an address at which code that connects by itself reaches the world's servers.
 type place struct {
 	address, host string
@@ -194,16 +128,6 @@ func (t *Terms) places() (all []place) {
 		all = append(all, p)
 	}
 	return all
-}
-
-// server is the server at an address, nil if there is none.
-func (o owner) server(network, address string) *net.TCPAddr {
-	for _, p := range o.places() {
-		if (p.address == address || p.tcp.String() == address) && slices.Contains([]string{"tcp", "tcp4", "tcp6"}, network) {
-			return p.tcp
-		}
-	}
-	return nil
 }
 
 // places are those that the owner's code reaches.

@@ -104,7 +104,8 @@ type World struct {
 	// Over the wire:
 	places  []place // at which code reaches the servers that connects by itself
 	doors   []*door // of all processes, also of those that are dead
-	nobodys bool    // a write was carried out of which it is not known which user wanted it
+	between between
+	nobodys bool // a write was carried out of which it is not known which user wanted it
 }
 
 // Change is one elementary change of the tree or of the sessions, with the step that caused it.

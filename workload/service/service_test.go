@@ -6,9 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -153,4 +157,56 @@ func wantReads(r service.Rest) error {
 		}
 	}
 	return nil
+}
+
+// talker serves its number, and asks all instances for theirs, by HTTP.
+func talker(ctx context.Context, i *service.Instance) error {
+	l, err := net.Listen("tcp", ":8080")
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, i.Number) })}
+	go server.Serve(l)
+	defer server.Close()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 3 * time.Second}
+	for ctx.Err() == nil {
+		for other, host := range i.Hosts {
+			i.Do("ask", fmt.Sprint(other), func(context.Context) (string, error) {
+				r, err := client.Get("http://" + host + ":8080/")
+				if err != nil {
+					return "", err
+				}
+				defer r.Body.Close()
+				text, err := io.ReadAll(r.Body)
+				return string(text), err
+			})
+		}
+		time.Sleep(5 * time.Second)
+	}
+	return nil
+}
+
+// Instances listen, and reach each other: who is dead, or does not listen, is refused.
+func TestExactInstancesTalk(t *testing.T) {
+	asked, refused := 0, 0
+	w := service.Service{Start: talker, Invariants: []service.Invariant{{Name: "answers", Holds: func(r service.Rest) error {
+		for _, op := range r.Done {
+			switch {
+			case op.Err == nil && op.Outcome == world.OK && op.Result != op.Arg:
+				return fmt.Errorf("instance %s answered %s", op.Arg, op.Result)
+			case errors.Is(op.Err, syscall.ECONNREFUSED):
+				refused++
+			case op.Err == nil && fmt.Sprint(op.Client) != op.Arg:
+				asked++
+			}
+		}
+		return nil
+	}}}}.Workload()
+	r, err := sim.Run(t.Context(), w, sim.Config{Episodes: 100, Seed: 1, Clients: 2, Faults: world.Crash | world.Pause})
+	if err != nil || r.Verdict != sim.VerdictOK || r.Rerun.Differed > 0 || r.Barred != nil || asked < 1000 || refused < 10 {
+		t.Errorf("%s %s %v, rerun %+v, barred %q: %d asked, %d refused", r.Verdict, r.Reason, err, r.Rerun, r.Barred, asked, refused)
+	}
+	for _, f := range r.Violations {
+		t.Log(f.Story(w))
+	}
 }

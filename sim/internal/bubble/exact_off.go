@@ -26,6 +26,7 @@ func ReapLeft() (some bool) { return true }
 
 func Plug(
 	func(owner uint64, ctx context.Context, network, address string) (net.Conn, error),
+	func(owner uint64, network, address string) (net.Listener, error),
 	func(owner uint64, host string) ([]string, error),
 	func(owner uint64, call string) error,
 ) {
