@@ -305,8 +305,9 @@ func (r *registration) surelyIn(v *workload.View, during *world.Op, rest bool) b
 	if r.in > during.Call || r.off < during.Return || r.dead(v, during.Return) {
 		return false
 	}
-	end, ended := v.SessionEnd(r.of.SessionAt)
-	return rest || r.of.Data == r.of.SessionAt && (!ended || end > during.Return)
+	session := r.of.SessionAt // 0: its process had none yet, or it is not known
+	end, ended := v.SessionEnd(session)
+	return rest || session != 0 && r.of.Data == session && (!ended || end > during.Return)
 }
 
 // maybeIn reports whether it may have been registered at a moment of an operation.
