@@ -412,8 +412,8 @@ type liveNode struct {
 
 // leftovers reports the znodes that a finished round has left, as the simulated world does. Recipes may tidy up in the
 // background for a moment. The second result says why leftovers are unknown, if they are.
-func (l *Round) leftovers(v *workload.View) (found []sim.Violation, unknown string) {
-	found = l.leftover(v)
+func (l *Round) leftovers(v *workload.View, orphans []string) (found []sim.Violation, unknown string) {
+	found = l.leftover(v, orphans)
 	w := l.run.newWait(l.living(), max(tidyMax, l.run.cfg.Patience/2))
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -426,7 +426,7 @@ func (l *Round) leftovers(v *workload.View) (found []sim.Violation, unknown stri
 		}
 		select {
 		case <-look.C:
-			found = l.leftover(v)
+			found = l.leftover(v, orphans)
 		case <-l.ctx.Done():
 			return nil, ""
 		}
@@ -444,9 +444,10 @@ func (l *Round) Judge(v *workload.View) workload.Judgement {
 	return j
 }
 
-// AddLeftovers adds the znodes that are left when all users have finished to the judgement.
-func (l *Round) AddLeftovers(v *workload.View, j *workload.Judgement) {
-	found, unknown := l.leftovers(v)
+// AddLeftovers adds the znodes that are left when all users have finished to the judgement. One beside which none was ever
+// removed may say that its client lives, unless it is one of those orphans, which are paths below the round's znode.
+func (l *Round) AddLeftovers(v *workload.View, j *workload.Judgement, orphans ...string) {
+	found, unknown := l.leftovers(v, orphans)
 	j.Add(found...)
 	j.Unknown = cmp.Or(j.Unknown, unknown)
 }
@@ -463,7 +464,7 @@ func (l *Round) living() []*Session {
 // leftover looks once for ephemeral znodes of live sessions, and for persistent ones that were made for one use and
 // never had children, as the simulated world does. Clients whose sessions ended cannot tidy up: then the latter are
 // not judged.
-func (l *Round) leftover(v *workload.View) []sim.Violation {
+func (l *Round) leftover(v *workload.View, orphans []string) []sim.Violation {
 	tree := map[string]outcome.Znode{}
 	admin := l.run.admin.Conn
 	if _, err := admin.Sync(l.object); err != nil {
@@ -484,7 +485,8 @@ func (l *Round) leftover(v *workload.View) []sim.Violation {
 		case path == l.run.claim.sign() || path == l.run.claim.inUse() || v.Left.Interlude(path):
 		case owner != 0 && (!l.alive(owner) || v.Left.Notes && notes[owner] < l.notesOf(v, owner)):
 			notes[owner]++
-		case owner != 0 && !removed(path): // it says that its client lives
+		case owner != 0 && !removed(path) && !slices.Contains(orphans, strings.TrimPrefix(path, l.object)):
+			// it says that its client lives
 		case owner != 0:
 			return []sim.Violation{sim.Violation{Property: "orphan"}.Saying(
 				"%s of session %v, which is alive, is left after everybody has finished",

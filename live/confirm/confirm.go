@@ -137,7 +137,7 @@ func once(
 	err = live.PlayRound(ctx, w, plan, round, func(ctx context.Context, l *live.Round) (err error) {
 		r := newReplayer(ctx, l, w, cfg, replayed)
 		defer r.end(ctx)
-		confirmed, err = r.confirm(ctx, c.Property, len(replayed.Record.Waits) > 0)
+		confirmed, err = r.confirm(ctx, c.Property, replayed)
 		return err
 	})
 	return confirmed, err
@@ -198,9 +198,8 @@ func wrapping(changes []world.Change) string {
 	return needs
 }
 
-// confirm plays the round by the trace, and says whether the property breaks; waits says that somebody waited for
-// ever in the simulation.
-func (r *replayer) confirm(ctx context.Context, property string, waits bool) (*Confirmation, error) {
+// confirm plays the round by the trace, and says whether the property breaks.
+func (r *replayer) confirm(ctx context.Context, property string, simulated *sim.Replayed) (*Confirmation, error) {
 	if err := r.begin(ctx); err != nil {
 		return nil, err
 	}
@@ -214,13 +213,23 @@ func (r *replayer) confirm(ctx context.Context, property string, waits bool) (*C
 	v := r.view(ctx)
 	j := r.round.Judge(v)
 	if len(v.Waiting) == 0 {
-		r.round.AddLeftovers(v, &j)
+		r.round.AddLeftovers(v, &j, orphans(simulated.Violation)...)
 	}
-	out.sort(property, waits, r.workload.Promised(j.Violations))
+	out.sort(property, len(simulated.Record.Waits) > 0, r.workload.Promised(j.Violations))
 	return out, nil
 }
 
-// sort tells the violation of a property from others.
+// orphans are the znodes that a violation says are left behind, below the root.
+func orphans(v *sim.Violation) (paths []string) {
+	if v != nil && v.Property == "orphan" {
+		for _, path := range v.Paths {
+			paths = append(paths, strings.TrimPrefix(path, world.Root0))
+		}
+	}
+	return paths
+}
+
+// sort tells the violation of a property from others. waits says that somebody waited for ever in the simulation.
 func (c *Confirmation) sort(property string, waits bool, found []sim.Violation) {
 	for i := range found {
 		if c.Violation == nil && sameProperty(property, found[i].Property, waits) {
