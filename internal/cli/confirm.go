@@ -158,11 +158,20 @@ func openStepped(ctx context.Context, s *stepper.Stepper, how confirm.Opening) (
 	}
 	ctx, cancel := context.WithTimeout(ctx, serving.OwnConnect)
 	defer cancel()
-	if err := client.WaitSession(ctx); err != nil {
-		client.Close()
-		return nil, err
+	err = client.WaitSession(ctx)
+	// A recipe that listens would take an event that comes late for news: in the simulation all have come before it begins.
+	for events := recipes.SessionEvents(session.Conn); err == nil; {
+		select {
+		case event := <-events:
+			if event.State == zk.StateHasSession {
+				return session, nil
+			}
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
 	}
-	return session, nil
+	client.Close()
+	return nil, err
 }
 
 // steppedLink is a stepper as a link without faults of its own.
