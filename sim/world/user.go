@@ -326,6 +326,9 @@ func (u *User) Now() int64 {
 // Walk calls f for each znode that is there, parents before children: for what runs by [User.Do].
 func (u *User) Walk(f func(path string, n fakezk.NodeInfo)) { u.world.servers.Walk("/", f) }
 
+// OutOfDate is the function of that name: for what runs by [User.Do].
+func (u *User) OutOfDate(least time.Duration) []Violation { return OutOfDate(u.world, least) }
+
 // Do reaches a resource that clients share outside ZooKeeper: do runs, alone, when the world lets it.
 func (u *User) Do(what string, do func() string) {
 	u.outside(outsideCall{what: what, do: do})

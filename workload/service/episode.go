@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -28,7 +29,8 @@ type episode struct {
 	rested   int         // how many instances' calm is over
 	rest     *Rest       // nil: it was not reached
 	down     []downtime
-	hung     []*world.Op // calls of Start that do not return
+	stale    []sim.Violation // at rest
+	hung     []*world.Op     // calls of Start that do not return
 }
 
 // downtime is an instance that is not up at rest, and why.
@@ -172,9 +174,12 @@ func (e *episode) comesToRest(u workload.User) {
 		Instances: len(e.present), Tree: map[string]string{}, Declared: map[string][]int{},
 		Observed: e.observed, Done: e.done,
 	}
-	u.(interface {
+	servers := u.(interface {
 		Walk(func(path string, n fakezk.NodeInfo))
-	}).Walk(func(path string, n fakezk.NodeInfo) {
+		OutOfDate(least time.Duration) []sim.Violation
+	})
+	e.stale = servers.OutOfDate(calm / 2)
+	servers.Walk(func(path string, n fakezk.NodeInfo) {
 		if path != "/" && path+"/" != "/zookeeper/" && !strings.HasPrefix(path, "/zookeeper/") {
 			e.rest.Tree[path] = string(n.Data)
 		}

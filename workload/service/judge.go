@@ -59,8 +59,9 @@ func (e *episode) startup(v *workload.View, j *workload.Judgement) {
 	}
 }
 
-// atRest: what has to be declared is, and the invariants hold.
+// atRest: what is followed is known, what has to be declared is, and the invariants hold.
 func (e *episode) atRest(j *workload.Judgement) {
+	j.Add(e.stale...)
 	for _, name := range e.of.Required {
 		if len(e.rest.Declared[name]) == 0 {
 			j.Add(sim.Violation{Property: "progress"}.Saying("%v after the last fault no instance declares %s", calm, name))

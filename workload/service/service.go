@@ -21,6 +21,8 @@
 //   - progress: once all faults are over and the service is at rest, some instance declares what is Required.
 //   - startup: without faults Start does not fail, and once faults are over it does not go on failing; with Readies, each
 //     instance says that it is ready.
+//   - deaf, diverged: at rest an instance that has watched one of the znodes that the service Follows has read what is
+//     there. It is deaf without a watch, and diverged with one that does not tell it.
 //   - hang: once its context is canceled Start returns within 30 seconds of the world's time.
 //   - the service's own [Invariant]s, of what it has observed and done, and of the tree.
 //   - panic: the goroutine of Start does not panic. (A panic of another one ends the program, as everywhere.)
@@ -52,7 +54,9 @@ type Service struct {
 	// Required names what some instance has to declare when the service is at rest.
 	Required []string
 	// Readies says that each instance calls [Instance.Ready] when it is up.
-	Readies    bool
+	Readies bool
+	// Follows are the paths of the znodes that an instance keeps up with once it has watched them.
+	Follows    []string
 	Invariants []Invariant
 }
 
@@ -93,6 +97,7 @@ type turn struct{ lasts, pause time.Duration }
 
 func (s Service) plan(p *world.Plan, path string) workload.Episode {
 	e := &episode{Script: workload.NewScript[turn](p, path), of: s}
+	p.Follows = s.Follows
 	e.present = make([]*Instance, len(e.Users()))
 	e.Draw(p, p.Ops, func(p *world.Plan, label string) turn {
 		short := [...]time.Duration{time.Second, 100 * time.Millisecond, 6 * time.Second}

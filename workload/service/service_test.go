@@ -27,8 +27,15 @@ import (
 // the elector orders its znodes by their numbers, which end.)
 func TestExactCorrectService(t *testing.T) {
 	const episodes = 300
-	w := electing(elect).Workload()
-	for _, faults := range []world.Faults{world.AllFaults &^ world.Wrap, world.Expiry | world.Crash | world.Pause} {
+	for _, c := range []struct {
+		of     service.Service
+		faults world.Faults
+	}{
+		{electing(elect), world.AllFaults &^ world.Wrap},
+		{electing(elect), world.Expiry | world.Crash | world.Pause},
+		{following(true), world.AllFaults &^ world.Wrap},
+	} {
+		w, faults := c.of.Workload(), c.faults
 		r, err := sim.Run(t.Context(), w, sim.Config{Episodes: episodes, Seed: 1, Faults: faults})
 		if err != nil || r.Verdict != sim.VerdictOK || r.Rerun.Episodes != episodes || r.Rerun.Differed > 0 {
 			t.Errorf("%v: %s %s %v, rerun %+v", faults, r.Verdict, r.Reason, err, r.Rerun)
@@ -78,6 +85,7 @@ func TestExactBrokenServices(t *testing.T) {
 				Readies: true,
 			}, "startup", "is not up 1m30s after the last fault: it has not said that it is ready",
 		},
+		"follows no more": {following(false), "deaf", "another than what its children has last read: no watch of its is armed there"},
 		"does not stop": {
 			failing(func(context.Context, *service.Instance) error { select {} }), "hang", "has not returned 30s after the end of its context",
 		},
@@ -135,6 +143,31 @@ func notAlone(failed func(error) error) func(context.Context, *service.Instance)
 		<-ctx.Done()
 		return nil
 	}
+}
+
+// following has the first instance follow what the others make: as long as it runs, or until it has seen a change.
+func following(again bool) service.Service {
+	return service.Service{Follows: []string{"/app"}, Start: func(ctx context.Context, i *service.Instance) error {
+		conn, _, err := zk.Connect(i.Servers, 4*time.Second, zk.WithLogger(quiet{}))
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		conn.Create("/app", nil, 0, zk.WorldACL(zk.PermAll))
+		for k := 0; ctx.Err() == nil && i.Number == 0 && (again || k == 0); k++ {
+			_, _, changed, err := conn.ChildrenW("/app")
+			if err != nil {
+				return err
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+		}
+		conn.Create("/app/x", nil, zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
+		<-ctx.Done()
+		return nil
+	}}
 }
 
 // forgetful keeps what is written to itself.
