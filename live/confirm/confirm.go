@@ -240,12 +240,12 @@ func (c *Confirmation) sort(property string, waits bool, found []sim.Violation) 
 	}
 }
 
-// sameProperty reports whether what is broken on real servers is what was in the simulation. Why
-// somebody waits for ever is not always to be seen there.
+// sameProperty reports whether what is broken on real servers is what was in the simulation. Why somebody waits for ever
+// is not always to be seen there, and a first call that fails is told like any other.
 func sameProperty(simulated, real string, waits bool) bool {
 	blocked := []string{"progress", "lost-wakeup", "self-block", "deadlock"}
 	same := slices.Contains(blocked, simulated) || waits && simulated == "orphan"
-	return simulated == real || same && slices.Contains(blocked, real)
+	return simulated == real || same && slices.Contains(blocked, real) || simulated == "startup" && real == "unexpected-error"
 }
 
 // describe says which line of a trace it is, for people.

@@ -99,6 +99,7 @@ func TestSameProperty(t *testing.T) {
 		{"orphan", "progress", true, true},
 		{"orphan", "progress", false, false},
 		{"exclusion", "progress", true, false},
+		{"startup", "unexpected-error", false, true},
 		{"progress", "exclusion", true, false},
 	} {
 		if got := sameProperty(tc.simulated, tc.real, tc.waits); got != tc.same {
