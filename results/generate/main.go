@@ -6,6 +6,7 @@
 //	go run ./results/generate judge [SECTION ...]
 //	go run ./results/generate search [STRATEGY ...]
 //	go run ./results/generate faster [COMMIT]
+//	go run ./results/generate confirmed [ID ...]
 //
 // It runs from the top of the repository. Every figure is measured by the run that writes it, and
 // each file names the command that made it. Exit status 0: all expected results were measured
@@ -50,7 +51,7 @@ var reports = []report{
 // withArguments are the commands that take arguments.
 var withArguments = map[string]func(context.Context, []string) error{
 	"million": measureMillions, "mutants": measureMutants, "judge": measureJudge, "search": measureSearch,
-	"faster": measureFaster,
+	"faster": measureFaster, "confirmed": measureConfirmed,
 }
 
 func main() {
@@ -74,7 +75,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	i := slices.IndexFunc(reports, func(r report) bool { return len(args) == 1 && args[0] == r.name })
 	if i < 0 {
-		return fmt.Errorf("%q cannot be measured: there are %s, million, mutants, judge, search, faster",
+		return fmt.Errorf("%q cannot be measured: there are %s, million, mutants, judge, search, faster, confirmed",
 			strings.Join(args, " "), strings.Join(reportNames(reports), ", "))
 	}
 	return write(ctx, reports[i].name, reports[i].measure)

@@ -28,6 +28,11 @@ var samples = []struct {
 | animal | mix | random | random of da026b3 |
 | W9 | 1,000 | 2,000 | 4,000 |
 | W7 | 500 | 1,000 | 2,000 |`},
+	{"confirmed", confirmedPage([]replays{{"W2", "2026-11-26", []string{"confirmed", "not so"}}, {"W1", "2026-11-25", []string{"confirmed"}}}),
+		`| W1 | the predecessor vanishes between list and watch, and nobody wakes the waiter | lost-wakeup | 2026-11-25 | confirmed 1 of 1 |
+| W2 | names are compared by session before sequence: a later client is first too | exclusion | 2026-11-26 | confirmed 1 of 2; 1: not so |
+
+1 of 2 are confirmed each time, 1 sometimes. Not measured yet: W3, W4`},
 	{"zoo", facts{
 		"Seeds": 10, "EpisodesMax": 20000, "Absentees": []zoo.Absent{{ID: "C7", Reason: "none was found"}},
 		"Animals": []animal{{Animal: zoo.Animal{ID: "W1", Source: "a book"}, Hits: 1,
