@@ -40,7 +40,7 @@ func (r *replayCmd) confirm(c *console.Context, w *workload.Workload, example *s
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.File, err)
 	}
-	if confirmed.Step > 0 {
+	if confirmed.Difference != "" {
 		fmt.Fprintln(c.Stdout, console.Wrap(fmt.Sprintf("real servers differed at step %d: %s", confirmed.Step,
 			confirmed.Difference), console.Columns))
 	}

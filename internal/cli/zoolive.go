@@ -122,13 +122,13 @@ func replayCatch(w *workload.Workload, a zoo.Animal, found sim.Found) (*sim.Coun
 // confirmation describes the outcome on real servers in a sentence.
 func confirmation(of zoo.Animal, f *confirm.Confirmation) string {
 	switch {
-	case f.Violation != nil && f.Step == 0:
+	case f.Violation != nil && f.Difference == "":
 		return "confirmed" + tries(f)
 	case f.Violation != nil:
 		return fmt.Sprintf("confirmed%s, though step %d differed: %s", tries(f), f.Step, f.Difference)
 	case f.Untried != "":
 		return "not tried: " + f.Untried
-	case f.Step > 0:
+	case f.Difference != "":
 		return fmt.Sprintf("not confirmed: step %d differed: %s", f.Step, f.Difference)
 	}
 	return "not confirmed: all steps were the same, but " + of.Property + " was not seen there"

@@ -26,13 +26,13 @@ import (
 
 // Stepper is where a client's requests, replies and events pass one by one.
 type Stepper interface {
-	Shut()                                                     // nothing passes any more but one by one
-	Open()                                                     // everything passes
-	Forget()                                                   // no watch is set again
-	Request(ctx context.Context) error                         // waits for the client's next request
-	PassRequest(ctx context.Context) error                     // and waits until the server has answered
-	PassReply(ctx context.Context) (code wire.Code, err error) // the reply's error, 0 for none
-	PassEvent(ctx context.Context) (path string, err error)    // of a watch
+	Shut()                                                            // nothing passes any more but one by one
+	Open()                                                            // everything passes
+	Forget()                                                          // no watch is set again
+	Request(ctx context.Context) (op wire.Op, path string, err error) // waits for the client's next request
+	PassRequest(ctx context.Context) error                            // and waits until the server has answered
+	PassReply(ctx context.Context) (code wire.Code, err error)        // the reply's error, 0 for none
+	PassEvent(ctx context.Context) (path string, err error)           // of a watch
 	Cut()
 	Connect(ctx context.Context, server int) error // to that server, of which 0 leads
 	// ConnectInVain is Connect whose answer is lost; end ends the session that has begun, by way of a server.
@@ -53,18 +53,18 @@ type Confirmation struct {
 	Violation *sim.Violation
 	// Others are the other violations that were seen.
 	Others []sim.Violation
-	// Step is the first at which the real servers did otherwise, and Difference what; 0 and empty if they
-	// never did.
+	// Step is the first at which the real servers did otherwise, and Difference what; empty if they never did.
 	Step       int
 	Difference string
 	// Tries is the number of tries, each on a root of its own. There are up to ten: a server may close the connection
-	// of an ended session before it sends the events of that end, from another thread. For any other difference without
-	// the violation there are three: on a busy machine a client may lose its connection by itself.
+	// of an ended session before it sends the events of that end, from another thread, and users of one *zk.Conn may
+	// send in another order. For any other difference without the violation there are three: on a busy machine a client
+	// may lose its connection by itself.
 	Tries int
 	// Untried says why it was not tried at all: what cannot be made to happen on real servers.
 	Untried string
 
-	missed bool // such an event has not come
+	missed bool // such an event has not come, or such an order
 }
 
 // Config says how to make a counterexample happen.
@@ -105,12 +105,12 @@ type Watched struct {
 func Run(
 	ctx context.Context, w *workload.Workload, c *sim.Counterexample, replayed *sim.Replayed, cfg Config,
 ) (*Confirmation, error) {
-	if why := unconfirmable(replayed, cfg); why != "" {
+	if why := unconfirmable(replayed, w.Terms().Door.Wired(), cfg); why != "" {
 		return &Confirmation{Untried: why}, nil
 	}
-	if w.Terms().Door.Wired() {
-		return &Confirmation{Untried: "its code takes go-zookeeper's own connection, whose requests cannot be held back " +
-			"one by one: torture the recipe itself on real servers"}, nil
+	if w.Terms().Door == world.ByDialer {
+		return &Confirmation{Untried: "its code connects by itself, to servers that the replay cannot stand before: " +
+			"give it a *zk.Conn"}, nil
 	}
 	if cfg.Patience == 0 {
 		cfg.Patience = 3 * time.Second
@@ -158,7 +158,7 @@ func tried(try func() (*Confirmation, error)) (*Confirmation, error) {
 			return nil, err
 		}
 		confirmed.Tries = tries
-		different := confirmed.Step != 0 && confirmed.Violation == nil
+		different := confirmed.Difference != "" && confirmed.Violation == nil
 		if again := confirmed.missed && tries < triesMax || different && tries < differentMax; !again {
 			return confirmed, nil
 		}
@@ -166,9 +166,11 @@ func tried(try func() (*Confirmation, error)) (*Confirmation, error) {
 }
 
 // unconfirmable says what of a trace cannot be made to happen on real servers.
-func unconfirmable(r *sim.Replayed, cfg Config) string {
+func unconfirmable(r *sim.Replayed, wired bool, cfg Config) string {
 	for _, s := range r.Trace {
 		switch {
+		case wired && s.Unsent:
+			return fmt.Sprintf("step %d: no server can be reached, and go-zookeeper finds out by its own clock", s.N)
 		case s.Kind == world.KindFault && s.Fault.Unconfirmable() != "":
 			return fmt.Sprintf("step %d: %s", s.N, s.Fault.Unconfirmable())
 		case cfg.Followers == nil && falls(s):

@@ -72,7 +72,7 @@ func (w *pendingRequest) fits(s world.Step) bool {
 		op = outsideZK
 	}
 	return w.client == s.Client && (s.User < 0 || w.user == s.User) && w.op == op &&
-		(w.op == "multi" || s.Path == "" || samePath(s.Path, w.path))
+		(w.op == "multi" || w.op == "setWatches" || s.Path == "" || samePath(s.Path, w.path))
 }
 
 // ask waits until the request may be sent; the error is that with which it fails. Who has the reply calls done.

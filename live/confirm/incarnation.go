@@ -43,7 +43,12 @@ type replayedUser struct {
 	finished bool // guarded by the replayer
 }
 
-func (u *replayedUser) Conn() recipes.Conn { return u.via }
+func (u *replayedUser) Conn() recipes.Conn {
+	if u.via.incarnation.replayer.wired {
+		return u.via.Unwrap()
+	}
+	return u.via
+}
 
 // SawExpiryBefore reports whether the client knew all expiries it knows now when the user went on last.
 func (u *replayedUser) SawExpiryBefore() bool {
@@ -251,8 +256,11 @@ func (p *incarnation) connect(ctx context.Context, s world.Step) error {
 	r.mu.Lock()
 	granted, told := p.granted, p.expiriesSeen
 	r.mu.Unlock()
-	if s.Dialled == world.DialledRefused {
+	if s.Dialled == world.DialledRefused || s.Dialled == world.DialledOpen {
 		return nil // the client has to try another server
+	}
+	if err := p.loseConnection(ctx); err != nil {
+		return err
 	}
 	if err := p.dial(ctx, s); err != nil {
 		return err
@@ -313,6 +321,9 @@ func (r *replayer) endVain(ctx context.Context, session int64) error {
 // asked for and that was not granted.
 func (p *incarnation) disconnect(ctx context.Context, how func()) error {
 	r := p.replayer
+	if r.wired {
+		r.moment(ctx) // for what it has received, and sends
+	}
 	sent := r.pending(p.asks)
 	how()
 	if !r.await(ctx, func() bool { return !p.connected }) {
@@ -346,7 +357,9 @@ func (p *incarnation) kill() {
 	r.mu.Unlock()
 	r.round.Crash(p.client)
 	r.answer(func(w *pendingRequest) bool { return w.client == p.client }, errDead)
-	p.session.Close() // frees the client; the request is lost
+	if !r.wired { // code that sends by itself goes on if it is answered
+		p.session.Close() // frees the client; the request is lost
+	}
 	r.former = append(r.former, p)
 }
 
@@ -372,6 +385,7 @@ func (r *replayer) end(ctx context.Context) {
 		if !p.over {
 			p.stepper.Expire(ctx)
 		}
+		p.session.Close()
 	}
 	for _, p := range r.incarnations {
 		if p != nil && !slices.Contains(r.former, p) {

@@ -26,10 +26,12 @@ type replayer struct {
 	cfg      Config
 	trace    []world.Step
 	deaths   map[int][]int64 // by step: the sessions that end in it
+	hungUp   map[int][]int   // by step: the clients that close their connections in it
+	wired    bool            // what clients ask for is known when they send it: see [incarnation.sends]
 	faulty   bool            // faults strike
 	tortured int             // the last step with faults; every client is scheduled after it
 	stirred  time.Duration   // when, in the trace, an operation began or ended last
-	missed   bool            // an event of a session's end has not come before the end of its connection
+	missed   bool            // an event of a session's end has not come before its connection's, or requests in their order
 
 	incarnations []*incarnation         // of each client, the present one
 	former       []*incarnation         // that have ended
@@ -53,7 +55,8 @@ type replayer struct {
 func newReplayer(ctx context.Context, l *live.Round, w *workload.Workload, cfg Config, replayed *sim.Replayed) *replayer {
 	r := &replayer{
 		ctx: ctx, round: l, workload: w, cfg: cfg, trace: replayed.Trace,
-		faulty: replayed.Record.Struck != 0, tortured: replayed.Record.Tortured, deaths: map[int][]int64{},
+		wired: w.Terms().Door.Wired(), faulty: replayed.Record.Struck != 0, tortured: replayed.Record.Tortured, deaths: map[int][]int64{},
+		hungUp: replayed.Record.HungUp,
 		owners: map[int64]*incarnation{}, vain: map[int64]Ending{}, changed: make(chan struct{}), marks: map[opMark]int{}, due: map[opMark]int{},
 	}
 	for _, c := range replayed.Record.Changes {
@@ -157,6 +160,8 @@ func (r *replayer) line(ctx context.Context, i int) error {
 	}
 	if i == 0 || r.trace[i-1].N != s.N {
 		r.layBy(i)
+	} else if err := each(r.incarnations, func(p *incarnation) error { return p.hangUp(ctx, s) }); err != nil {
+		return err
 	}
 	if err := r.turn(ctx, i); err != nil {
 		return err
@@ -166,6 +171,9 @@ func (r *replayer) line(ctx context.Context, i int) error {
 		if err := r.quiet(ctx, next); err != nil || next.N == s.N {
 			return err
 		}
+	}
+	if err := each(r.incarnations, func(p *incarnation) error { return p.hangUp(ctx, world.Step{N: s.N}) }); err != nil {
+		return err
 	}
 	if err := r.awaitExpected(ctx, s.N); err != nil {
 		return err
@@ -245,6 +253,9 @@ func (r *replayer) awaitExpected(ctx context.Context, number int) error {
 			r.expected = append(r.expected, i)
 		}
 	}
+	if r.wired {
+		return each(r.incarnations, func(p *incarnation) error { return p.awaitSent(ctx, number) })
+	}
 	missing := -1
 	if r.await(ctx, func() bool { missing = r.missing(); return missing < 0 }) {
 		return nil
@@ -314,7 +325,10 @@ func (r *replayer) awaitMark(ctx context.Context, m opMark) error {
 // send grants the request of a step. The request by which a client library re-arms its watches needs no grant.
 func (r *replayer) send(ctx context.Context, p *incarnation, s world.Step) (err error) {
 	var w *pendingRequest
-	if s.Sent >= 0 {
+	switch {
+	case r.wired:
+		w, err = p.sends(ctx, s)
+	case s.Sent >= 0:
 		w, err = r.grant(ctx, s)
 	}
 	p.sent = append(p.sent, w)
@@ -327,7 +341,7 @@ func (r *replayer) request(ctx context.Context, p *incarnation, s world.Step) er
 		return err
 	}
 	if p.over {
-		return p.stepper.Request(ctx) // it is lost: the server has closed the connection
+		return p.asksInVain(ctx) // the server has closed the connection
 	}
 	if err := r.passRequest(ctx, p); err != nil || s.Kind == world.KindRequest {
 		return err
@@ -342,14 +356,15 @@ func (r *replayer) reply(ctx context.Context, p *incarnation, s world.Step) erro
 	if err != nil {
 		return err
 	}
-	if s.Failed() != (code != 0) {
-		return fmt.Errorf("the reply has the error %d, and not %s", code, s.Result)
-	}
 	if len(p.sent) == 0 {
 		return errors.New("the client has sent nothing that this could be the reply to")
 	}
 	w := p.sent[0]
 	p.sent = p.sent[1:]
+	several := w != nil && w.op == "multi" // whose errors are not in the head of the reply
+	if !several && s.Failed() != (code != 0) {
+		return fmt.Errorf("the reply has the error %d, and not %s", code, s.Result)
+	}
 	if w != nil && !r.await(ctx, func() bool { return w.returned }) {
 		return errors.New("the client has not got the reply")
 	}
@@ -394,8 +409,8 @@ func (r *replayer) lose(ctx context.Context, p *incarnation, s world.Step) error
 	case s.Vain != 0:
 		return p.dialInVain(ctx, s)
 	}
-	if err := r.losing(ctx, p, s); err != nil {
-		return err
+	if err := r.losing(ctx, p, s); err != nil || s.Silent {
+		return err // what is silent lets nothing through until the client connects again
 	}
 	return p.disconnect(ctx, p.stepper.Cut)
 }
@@ -409,7 +424,7 @@ func (r *replayer) losing(ctx context.Context, p *incarnation, s world.Step) err
 		return err
 	}
 	if s.Lost == world.LostRequest || p.over {
-		return p.stepper.Request(ctx)
+		return p.asksInVain(ctx)
 	}
 	return r.passRequest(ctx, p)
 }

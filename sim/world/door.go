@@ -255,6 +255,7 @@ func take(w *World, h handed) {
 			c.accept(h)
 		}
 	case handedClose:
+		w.noteHungUp(p)
 		if c := p.clientAt(h.line); c != nil {
 			c.hangUp()
 		}

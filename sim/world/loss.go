@@ -133,7 +133,9 @@ func (p *process) loseAnswer(c client) {
 // strikeWire carries out a loss that only connections over the wire can have.
 func strikeWire(w *World, p *process, c *wireClient, kind loss) {
 	note := func(what string) {
-		if s := w.noteFault(Loss, p.id, "", what); c.Sent() != nil && kind != lossDeaf {
+		s := w.noteFault(Loss, p.id, "", what)
+		s.Silent = kind != lossRefuse
+		if c.Sent() != nil && kind != lossDeaf {
 			s.loses(w, LostRequest, c.Sent(), "is lost: "+what)
 		}
 	}

@@ -72,6 +72,7 @@ type Detail struct {
 	Type   zk.EventType // of a watch event, lost or not
 	Lost   Lost         // of a fault: what was lost with the connection
 	Fate   string       // what became of it, in words
+	Silent bool         // of a fault: the client is not told, and nothing more arrives in one direction, or in both
 	Unsent bool         // of a fault: requests that were not sent yet fail, as no server can be reached
 	Vain   int64        // of a fault: the session that a server has begun in vain, as its answer was lost
 	Lies   Lying        // of a stall: what lies in its channel from this line on, or is handed over in it
@@ -506,6 +507,9 @@ type Record struct {
 	Marks        []int  // how many choices had been made after each step of the torture phase, from step 0
 	Choices      Choices
 	Struck       Faults // that struck at least once
+
+	// HungUp tells, by step, which clients have closed a connection by themselves, [OverWire] or [ByDialer].
+	HungUp map[int][]int
 }
 
 // SessionOf tells which client got a session.
@@ -534,9 +538,17 @@ type record struct {
 	sent   map[*goclient.Call]int
 	owners []SessionOf
 	marks  []int
+	hungUp map[int][]int
 }
 
-func newRecord() *record { return &record{sent: map[*goclient.Call]int{}} }
+func newRecord() *record { return &record{sent: map[*goclient.Call]int{}, hungUp: map[int][]int{}} }
+
+// noteHungUp notes that a client has closed its connection.
+func (j *journal) noteHungUp(p *process) {
+	if j.record != nil {
+		j.hungUp[j.world.step] = append(j.hungUp[j.world.step], p.id)
+	}
+}
 
 // noteSent notes the step in which a request was sent.
 func (j *journal) noteSent(call *goclient.Call) {
@@ -582,7 +594,7 @@ func complete(w *World) *Record {
 	}
 	r := &Record{
 		Ops: slices.Clone(w.Ops()), Changes: slices.Clone(w.changes), Sessions: w.owners, Servers: w.replicas,
-		Tortured: w.tortured, Marks: w.marks,
+		Tortured: w.tortured, Marks: w.marks, HungUp: w.hungUp,
 	}
 	for _, p := range w.procs {
 		r.ExpiriesSeen, r.Users = append(r.ExpiriesSeen, slices.Clone(p.expiriesSeen)), append(r.Users, len(p.users))

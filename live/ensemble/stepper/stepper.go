@@ -233,9 +233,12 @@ func (s *Stepper) next(ctx context.Context, d proxy.Direction) (*proxy.Frame, er
 }
 
 // Request waits for the client's next request.
-func (s *Stepper) Request(ctx context.Context) error {
-	_, err := s.next(ctx, proxy.ToServer)
-	return err
+func (s *Stepper) Request(ctx context.Context) (op wire.Op, path string, err error) {
+	f, err := s.next(ctx, proxy.ToServer)
+	if err != nil {
+		return 0, "", err
+	}
+	return f.Op, f.Path, nil
 }
 
 // PassRequest lets the client's next request through and waits until it has been applied.

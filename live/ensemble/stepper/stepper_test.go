@@ -63,6 +63,13 @@ func (f *fixture) created(path string) <-chan error {
 	return done
 }
 
+// asks waits for the client's next request.
+func (f *fixture) asks() {
+	f.Helper()
+	_, _, err := f.stepper.Request(f.ctx)
+	f.must(err)
+}
+
 // A request is applied when it is let through, and answered when its reply is; an event comes in its turn.
 func TestOneByOne(t *testing.T) {
 	f := newFixture(t)
@@ -70,7 +77,7 @@ func TestOneByOne(t *testing.T) {
 	f.must(err)
 	f.stepper.Shut()
 	done := f.created("/b")
-	f.must(f.stepper.Request(f.ctx))
+	f.asks()
 	if f.exists("/b") {
 		t.Fatal("the request was applied before its turn")
 	}
@@ -231,7 +238,7 @@ func TestRoute(t *testing.T) {
 	for _, server := range []int{2, 1} {
 		f.stepper.Cut()
 		f.must(f.stepper.Connect(f.ctx, server))
-		f.must(f.stepper.Request(f.ctx))
+		f.asks()
 		if servers := f.watchers("/watched"); slices.Contains(servers, server) {
 			t.Errorf("servers %v have the watch before its turn", servers)
 		}
@@ -314,7 +321,7 @@ func TestKill(t *testing.T) {
 	f.must(err)
 	f.stepper.Shut()
 	done := f.created("/a")
-	f.must(f.stepper.Request(f.ctx))
+	f.asks()
 	f.stepper.Kill()
 	if err := <-done; err == nil {
 		t.Error("the dead have been answered")

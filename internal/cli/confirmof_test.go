@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// zkLock is go-zookeeper's own lock: when it fails its znode stays in the queue, and an expiry makes it unusable.
+type zkLock struct{ own *zk.Lock }
+
+func newZKLock(c *zk.Conn, path string) workload.Locker {
+	return zkLock{zk.NewLock(c, path, zk.WorldACL(zk.PermAll))}
+}
+
+func (l zkLock) Lock(context.Context) error { return l.own.Lock() }
+
+func (l zkLock) Unlock(context.Context) error {
+	err := l.own.Unlock()
+	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNotLocked) {
+		return fmt.Errorf("%w: %w", recipes.ErrLost, err)
+	}
+	return err
+}
+
+// Counterexamples of code that takes a *zk.Conn are confirmed on real servers: with a broken connection, one on which
+// nothing arrives any more until the client gives it up, a server that lags, a session that expires, and a process that
+// crashes. A correct lock with the same choices is not accused there.
+func TestConfirmOf(t *testing.T) {
+	t.Parallel()
+	ensembletest.Need(t)
+	e, err := startStage(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Stop() })
+	broken := workload.Of(workload.Lock, newZKLock)
+	correct := workload.Of(workload.Lock, func(c *zk.Conn, path string) workload.Locker { return recipes.NewLock(c, path) })
+	silent := func(s world.Step) bool { return s.Silent }
+	for name, has := range map[string]func(world.Step) bool{
+		"loss": nil, "silent": silent, "lag": nil, "expiry": nil, "crash,loss": func(s world.Step) bool { return s.Fault == world.Crash },
+	} {
+		t.Run(name, func(t *testing.T) {
+			example := exampleWith(t, broken, name, has)
+			for _, w := range []*workload.Workload{broken, correct} {
+				replayed, err := sim.Replay(w, example)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c, err := confirmOn(t.Context(), e, w, example, replayed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if w == broken && c.Violation == nil || w == correct && (c.Violation != nil || len(c.Others) > 0) || c.Untried != "" {
+					t.Errorf("%s: %v, others %v; step %d differs: %s; untried: %s", example.Property, c.Violation, c.Others, c.Step,
+						c.Difference, c.Untried)
+				}
+			}
+		})
+	}
+}
+
+// exampleWith finds a counterexample under faults; if has is not nil, one with such a step, which is not minimised.
+func exampleWith(t *testing.T, w *workload.Workload, names string, has func(world.Step) bool) *sim.Counterexample {
+	t.Helper()
+	if names == "silent" {
+		names = "loss"
+	}
+	faults, err := world.ParseFaults(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(100) {
+		cfg := sim.Config{Strategy: "random", Episodes: 100, Seed: 1 + seed, Faults: faults, NoShrink: has != nil}
+		result, err := sim.Run(t.Context(), w, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range result.Violations {
+			if has != nil && !slices.ContainsFunc(found.Trace, has) {
+				continue
+			}
+			example, err := cfg.Counterexample(result, found)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return example
+		}
+	}
+	t.Fatal("not found")
+	return nil
+}
