@@ -483,7 +483,7 @@ func (r *liveRun) judge(n int, l *Round, v *workload.View, of worker.Grants) (er
 	j.Unknown = cmp.Or(j.Unknown, of.Unknown())
 	if len(v.Waiting) == 0 {
 		if len(j.Violations) == 0 {
-			l.AddLeftovers(v, &j)
+			l.AddLeftovers(v, &j, func(string) bool { return false })
 		}
 		err = r.claim.remove(r.admin.Conn, l.object)
 	}

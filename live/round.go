@@ -412,8 +412,8 @@ type liveNode struct {
 
 // leftovers reports the znodes that a finished round has left, as the simulated world does. Recipes may tidy up in the
 // background for a moment. The second result says why leftovers are unknown, if they are.
-func (l *Round) leftovers(v *workload.View, orphans []string) (found []sim.Violation, unknown string) {
-	found = l.leftover(v, orphans)
+func (l *Round) leftovers(v *workload.View, orphan func(below string) bool) (found []sim.Violation, unknown string) {
+	found = l.leftover(v, orphan)
 	w := l.run.newWait(l.living(), max(tidyMax, l.run.cfg.Patience/2))
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -426,7 +426,7 @@ func (l *Round) leftovers(v *workload.View, orphans []string) (found []sim.Viola
 		}
 		select {
 		case <-look.C:
-			found = l.leftover(v, orphans)
+			found = l.leftover(v, orphan)
 		case <-l.ctx.Done():
 			return nil, ""
 		}
@@ -445,9 +445,9 @@ func (l *Round) Judge(v *workload.View) workload.Judgement {
 }
 
 // AddLeftovers adds the znodes that are left when all users have finished to the judgement. One beside which none was ever
-// removed may say that its client lives, unless it is one of those orphans, which are paths below the round's znode.
-func (l *Round) AddLeftovers(v *workload.View, j *workload.Judgement, orphans ...string) {
-	found, unknown := l.leftovers(v, orphans)
+// removed may say that its client lives, unless it is an orphan by its path below the round's znode.
+func (l *Round) AddLeftovers(v *workload.View, j *workload.Judgement, orphan func(below string) bool) {
+	found, unknown := l.leftovers(v, orphan)
 	j.Add(found...)
 	j.Unknown = cmp.Or(j.Unknown, unknown)
 }
@@ -464,7 +464,7 @@ func (l *Round) living() []*Session {
 // leftover looks once for ephemeral znodes of live sessions, and for persistent ones that were made for one use and
 // never had children, as the simulated world does. Clients whose sessions ended cannot tidy up: then the latter are
 // not judged.
-func (l *Round) leftover(v *workload.View, orphans []string) []sim.Violation {
+func (l *Round) leftover(v *workload.View, orphan func(below string) bool) []sim.Violation {
 	tree := map[string]outcome.Znode{}
 	admin := l.run.admin.Conn
 	if _, err := admin.Sync(l.object); err != nil {
@@ -485,7 +485,7 @@ func (l *Round) leftover(v *workload.View, orphans []string) []sim.Violation {
 		case path == l.run.claim.sign() || path == l.run.claim.inUse() || v.Left.Interlude(path):
 		case owner != 0 && (!l.alive(owner) || v.Left.Notes && notes[owner] < l.notesOf(v, owner)):
 			notes[owner]++
-		case owner != 0 && !removed(path) && !slices.Contains(orphans, strings.TrimPrefix(path, l.object)):
+		case owner != 0 && !removed(path) && !orphan(strings.TrimPrefix(path, l.object)):
 			// it says that its client lives
 		case owner != 0:
 			return []sim.Violation{sim.Violation{Property: "orphan"}.Saying(

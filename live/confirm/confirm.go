@@ -11,6 +11,7 @@ package confirm
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -215,20 +216,19 @@ func (r *replayer) confirm(ctx context.Context, property string, simulated *sim.
 	v := r.view(ctx)
 	j := r.round.Judge(v)
 	if len(v.Waiting) == 0 {
-		r.round.AddLeftovers(v, &j, orphans(simulated.Violation)...)
+		r.round.AddLeftovers(v, &j, func(below string) bool { return orphan(simulated.Violation, below) })
 	}
 	out.sort(property, len(simulated.Record.Waits) > 0, r.workload.Promised(j.Violations))
 	return out, nil
 }
 
-// orphans are the znodes that a violation says are left behind, below the root.
-func orphans(v *sim.Violation) (paths []string) {
-	if v != nil && v.Property == "orphan" {
-		for _, path := range v.Paths {
-			paths = append(paths, strings.TrimPrefix(path, world.Root0))
-		}
-	}
-	return paths
+// orphan reports whether a path below the root is, but for what is random in its name, one that a violation says is left
+// behind.
+func orphan(v *sim.Violation, below string) bool {
+	return v != nil && v.Property == "orphan" && slices.ContainsFunc(v.Paths, func(left string) bool {
+		left = strings.TrimPrefix(left, world.Root0)
+		return path.Dir(left) == path.Dir(below) && samePath(left, below)
+	})
 }
 
 // sort tells the violation of a property from others. waits says that somebody waited for ever in the simulation.

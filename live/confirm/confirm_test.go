@@ -245,3 +245,19 @@ func TestMissed(t *testing.T) {
 		}
 	}
 }
+
+// What is left behind in the simulation is left behind on real servers under another session's, or another random, name.
+func TestOrphan(t *testing.T) {
+	v := &sim.Violation{Property: "orphan", Paths: []string{world.Root0 + "/lock/x-72057594037927937-0000000001"}}
+	for below, want := range map[string]bool{
+		"/lock/x-216174016732135426-0000000001": true, "/lock/x-72057594037927937-0000000002": false,
+		"/other/x-72057594037927937-0000000001": false,
+	} {
+		if got := orphan(v, below); got != want {
+			t.Errorf("%s: %v", below, got)
+		}
+	}
+	if v.Property = "exclusion"; orphan(v, "/lock/x-72057594037927937-0000000001") || orphan(nil, "/lock") {
+		t.Error("nothing is left behind there")
+	}
+}

@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
+	"github.com/zktorture/zktorture/workload"
 )
 
 // asking is a stepper whose client asks for the data of a znode, and which notes that it was cut.
@@ -87,5 +89,14 @@ func TestHangUp(t *testing.T) {
 		if err := a.p.hangUp(t.Context(), s); err != nil || (a.cuts > 0) != (i >= 2) || a.cuts > 1 {
 			t.Errorf("line %d: cut %d times, %v", i, a.cuts, err)
 		}
+	}
+}
+
+// Code that connects by itself is not tried, and says so.
+func TestOwnConnections(t *testing.T) {
+	w := workload.Of(workload.Lock, func(workload.Servers, string) workload.Locker { return nil })
+	confirmed, err := Run(t.Context(), w, nil, &sim.Replayed{Record: &world.Record{}}, Config{})
+	if err != nil || !strings.Contains(confirmed.Untried, "connects by itself") {
+		t.Errorf("%v, %v", confirmed, err)
 	}
 }
