@@ -323,11 +323,8 @@ func (u *User) Now() int64 {
 	return StampOf(u.world.step)
 }
 
-// Walk calls f for each znode that is there, parents before children: for what runs by [User.Do].
-func (u *User) Walk(f func(path string, n fakezk.NodeInfo)) { u.world.servers.Walk("/", f) }
-
-// OutOfDate is the function of that name: for what runs by [User.Do].
-func (u *User) OutOfDate(least time.Duration) []Violation { return OutOfDate(u.world, least) }
+// World is what is to be judged, and may be asked before all is over by what runs by [User.Do].
+func (u *User) World() *World { return u.world }
 
 // Do reaches a resource that clients share outside ZooKeeper: do runs, alone, when the world lets it.
 func (u *User) Do(what string, do func() string) {

@@ -352,7 +352,7 @@ func (p *process) noteRead(c client, m fakezk.Message) {
 	}
 	for i := range p.reads {
 		r := &p.reads[i]
-		if r.path == path && slices.Contains(all, of) && (r.of == of || r.of == wire.OpExists) {
+		if r.path == path && slices.Contains(all, of) && (r.of == of || r.of == wire.OpExists || m.Reply.Err == wire.CodeNoNode) {
 			r.when, r.zxid = StampOf(p.world.step), lastChange(r.of, m.Reply.Stat)
 		}
 		if r.path == path && call.Request.Watch && (r.of == of || r.of == wire.OpGetData && of == wire.OpExists) {
@@ -375,17 +375,16 @@ func OutOfDate(w *World, least time.Duration) (found []Violation) {
 				}
 			}
 			faultFree, _ := w.FaultFree(since, math.MaxInt64)
+			by := slices.DeleteFunc(slices.Clone(w.ops), func(op *Op) bool { return op.Number != r.by })
 			if !r.watched || lastChange(r.of, n.Stat) == r.zxid || p.cutOff() || faultFree < least ||
-				slices.ContainsFunc(w.ops, func(op *Op) bool {
-					return op.Number == r.by && op.Return != 0 && (op.Err != nil || op.Cancelled)
-				}) {
+				len(by) > 0 && by[0].Return != 0 && (by[0].Err != nil || by[0].Cancelled) {
 				continue
 			}
 			property, watch := "deaf", "no watch of its is armed there"
 			if slices.ContainsFunc(w.servers.AllWatches(), func(a fakezk.WatchInfo) bool { return a.Path == r.path && p.has(a.Session) }) {
 				property, watch = "diverged", "the watch of its that is armed there has not told it"
 			}
-			found = append(found, Violation{Property: property}.Saying("c%d follows %s, and for %v without faults that has been "+
+			found = append(found, Violation{Property: property, Ops: by}.Saying("c%d follows %s, and for %v without faults that has been "+
 				"another than what its %s has last read: %s", p.id+1, Path(r.path), faultFree, RequestName(r.of), watch))
 		}
 	}

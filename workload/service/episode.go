@@ -25,11 +25,12 @@ type episode struct {
 	present  []*Instance // by process, in its present life
 	observed []Observation
 	done     []*world.Op // by [Instance.Do]
-	failed   []*world.Op // calls of Start, before they were to return
+	starts   []*world.Op // calls of Start
+	failed   []*world.Op // of these, before they were to return
 	rested   int         // how many instances' calm is over
 	rest     *Rest       // nil: it was not reached
 	down     []downtime
-	stale    []sim.Violation // at rest
+	found    []sim.Violation // at rest
 	hung     []*world.Op     // calls of Start that do not return
 }
 
@@ -80,6 +81,9 @@ func (i *Instance) run() {
 		ctx, op := i.begin("start", "", false)
 		i.of.mu.Lock()
 		i.starts, i.ready = op, false
+		if op != nil {
+			i.of.starts = append(i.of.starts, op)
+		}
 		i.of.mu.Unlock()
 		ctx, cancel := context.WithCancel(ctx)
 		release := context.AfterFunc(i.life, cancel)
@@ -174,12 +178,8 @@ func (e *episode) comesToRest(u workload.User) {
 		Instances: len(e.present), Tree: map[string]string{}, Declared: map[string][]int{},
 		Observed: e.observed, Done: e.done,
 	}
-	servers := u.(interface {
-		Walk(func(path string, n fakezk.NodeInfo))
-		OutOfDate(least time.Duration) []sim.Violation
-	})
-	e.stale = servers.OutOfDate(calm / 2)
-	servers.Walk(func(path string, n fakezk.NodeInfo) {
+	w := u.(observed).World()
+	w.Servers().Walk("/", func(path string, n fakezk.NodeInfo) {
 		if path != "/" && path+"/" != "/zookeeper/" && !strings.HasPrefix(path, "/zookeeper/") {
 			e.rest.Tree[path] = string(n.Data)
 		}
@@ -195,6 +195,7 @@ func (e *episode) comesToRest(u workload.User) {
 	for _, name := range slices.Sorted(maps.Keys(e.rest.Declared)) {
 		e.believe(name)
 	}
+	e.look(w)
 }
 
 // isDown says why an instance is not up, "" if it is.

@@ -31,6 +31,7 @@ func (e *episode) Judge(v *workload.View) workload.Judgement {
 		j.Add(sim.Violation{Property: "hang", Ops: []*world.Op{op}}.Saying(
 			"%s's start, called at %s, has not returned %v after the end of its context", workload.Who(op), v.Moment(op.Call), stopTime))
 	}
+	j.Add(e.found...)
 	if e.rest != nil {
 		e.atRest(&j)
 	}
@@ -59,9 +60,8 @@ func (e *episode) startup(v *workload.View, j *workload.Judgement) {
 	}
 }
 
-// atRest: what is followed is known, what has to be declared is, and the invariants hold.
+// atRest: what has to be declared is, and the invariants hold.
 func (e *episode) atRest(j *workload.Judgement) {
-	j.Add(e.stale...)
 	for _, name := range e.of.Required {
 		if len(e.rest.Declared[name]) == 0 {
 			j.Add(sim.Violation{Property: "progress"}.Saying("%v after the last fault no instance declares %s", calm, name))

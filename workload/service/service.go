@@ -18,12 +18,17 @@
 //     is not accused.
 //   - belief: an instance that has been told that its session is gone withdraws what it has declared, before another
 //     one declares it or all is at rest.
-//   - progress: once all faults are over and the service is at rest, some instance declares what is Required.
+//   - progress: once all faults are over and the service is at rest, some instance declares what is Required; and none
+//     asks the servers again and again without a pause (livelock).
 //   - startup: without faults Start does not fail, and once faults are over it does not go on failing; with Readies, each
 //     instance says that it is ready.
-//   - deaf, diverged: at rest an instance that has watched one of the znodes that the service Follows has read what is
-//     there. It is deaf without a watch, and diverged with one that does not tell it.
 //   - hang: once its context is canceled Start returns within 30 seconds of the world's time.
+//   - deaf, diverged: of a znode that the service Follows an instance that has watched it has read the last change, 45
+//     seconds without faults after that. It is deaf without a watch there, and diverged with one that does not tell it.
+//   - orphan: no ephemeral znode is left of a call of Start that has returned, 45 seconds without faults after that, if
+//     its process lives on.
+//   - silent-end: an instance that has been told that a session has expired, by which it had ephemeral znodes, does what
+//     [Expiry] says, 45 seconds without faults after that.
 //   - the service's own [Invariant]s, of what it has observed and done, and of the tree.
 //   - panic: the goroutine of Start does not panic. (A panic of another one ends the program, as everywhere.)
 //
@@ -32,7 +37,8 @@
 //
 // # What it does not cover
 //
-// Instances are one program, so they share package variables.
+// Instances are one program, so they share package variables. What goroutines do that a call of Start has left behind
+// counts as done by the next call.
 package service
 
 import (
@@ -55,8 +61,9 @@ type Service struct {
 	Required []string
 	// Readies says that each instance calls [Instance.Ready] when it is up.
 	Readies bool
-	// Follows are the paths of the znodes that an instance keeps up with once it has watched them.
+	// Follows are the paths of znodes that an instance which has watched them reads after each change, until Start returns.
 	Follows    []string
+	Expiry     Expiry // what an instance does whose session has expired; 0: anything
 	Invariants []Invariant
 }
 
