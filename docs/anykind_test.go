@@ -42,8 +42,10 @@ func (e *service) Run(u workload.User) {
 	for name := range e.Turns(u) {
 		ctx, op := u.Begin(name, "", true)
 		outcome, err := world.OK, e.code(ctx, u, e.Path)
-		if err != nil {
+		if workload.Disconnected(err) {
 			outcome = world.Unknown
+		} else if err != nil {
+			outcome = world.Fail
 		}
 		u.End(op, outcome, "", err)
 	}

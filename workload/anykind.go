@@ -14,7 +14,7 @@ var anyKind = []Promise{
 		"of a znode that it follows (Follows of the plan): deaf without a watch, diverged with one that is armed"},
 	{Names: []string{"startup"}, Text: "the first call of each user succeeds if no fault strikes"},
 	{Names: []string{"orphan"}, Text: "no ephemeral znode stays that was made by a call which failed, " +
-		"unless by its connection, or whose recipe was closed"},
+		"unless its outcome is unknown, or whose recipe was closed"},
 	{Names: []string{"hang"}, Text: "once faults are healed a call returns whose context or connection has ended"},
 }
 
@@ -22,7 +22,7 @@ var anyKind = []Promise{
 func (j *Judgement) ownerless(v *View, w simWorld) {
 	j.Add(v.Stuck()...)
 	path, maker, known := w.abandoned(v.Ops, "/", func(_ string, by *world.Op) bool {
-		failed := by.Err != nil && by.Outcome != world.OK && !Disconnected(by.Err) && !v.terms.expects(by.Err)
+		failed := by.Outcome == world.Fail && !Disconnected(by.Err) && !v.terms.expects(by.Err)
 		return !v.lives(by) || !(v.terms != nil && v.terms.closes) && (!failed || slices.ContainsFunc(v.Ops, func(op *world.Op) bool {
 			return clientID(op) == clientID(by) && op.Call > by.Call && op.Outcome == world.OK
 		}))
