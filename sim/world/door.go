@@ -569,18 +569,6 @@ func ownerNumbered(number uint64) (o owner, known bool) {
 	return o, known
 }
 
-// ownerOf finds the owner of a goroutine that asks for the network. One of a dead process stays until the episode is over.
-func ownerOf(number uint64) (owner, error) {
-	o, known := ownerNumbered(number)
-	if !known {
-		return o, errors.New("zktorture: the simulated world of this goroutine has ended")
-	}
-	if o.door != nil && o.door.Dead() {
-		o.door.Stay()
-	}
-	return o, nil
-}
-
 // place is an address at which code that connects by itself reaches the world's servers.
 type place struct {
 	address, host string
@@ -606,14 +594,6 @@ func (t *Terms) places() (all []place) {
 	return all
 }
 
-// places are those that the owner's code reaches.
-func (o owner) places() []place {
-	if o.door == nil {
-		return nil
-	}
-	return o.world.places
-}
-
 // barred is a call of package net that would have left the world.
 type barred struct {
 	call, at string
@@ -628,26 +608,3 @@ func (b *barred) told() string {
 }
 
 const onlyServers = "the simulated world has its ZooKeeper servers and no other network"
-
-// barredMax is how many calls are noted at most in one world.
-const barredMax = 20
-
-// bar notes a call that would leave the world, and returns its error.
-func (o owner) bar(call, instead string) error {
-	b := &barred{call, bubble.Caller(), instead}
-	w := o.world
-	w.enter()
-	defer w.mu.Unlock()
-	if len(w.barred) < barredMax {
-		w.barred = append(w.barred, b)
-	}
-	return b
-}
-
-// instead says what code does that wants to reach a server.
-func (o owner) instead() string {
-	if o.world.terms.Door == ByDialer {
-		return ": connect to the Addresses of workload.Servers, or declare others by workload.At"
-	}
-	return ": this workload's code is given its connection, and code that connects by itself takes workload.Servers"
-}
