@@ -21,11 +21,11 @@ func (e *episode) Judge(v *workload.View) workload.Judgement {
 	defer e.mu.Unlock()
 	e.startup(v, &j)
 	for _, name := range declared(v) {
-		exclusion(v, &j, name)
+		e.exclusion(v, &j, name)
 	}
 	j.Beliefs(v)
 	j.Violations = slices.DeleteFunc(j.Violations, func(found sim.Violation) bool {
-		return found.Property == "belief" && ambiguous(v, found.Ops[0])
+		return found.Property == "belief" && e.ambiguous(v, found.Ops[0])
 	})
 	for _, op := range e.hung {
 		j.Add(sim.Violation{Property: "hang", Ops: []*world.Op{op}}.Saying(
@@ -43,10 +43,10 @@ func (e *episode) startup(v *workload.View, j *workload.Judgement) {
 	fails := func(op *world.Op, format string, args ...any) {
 		j.Add(sim.Violation{Property: "startup", Ops: []*world.Op{op}}.Saying(format, args...))
 	}
-	for _, op := range v.Ops {
+	for _, op := range e.starts {
 		at, crashed := v.Crash(op.Client, op.Incarnation)
 		switch {
-		case v.Faulty() || op.Name != "start":
+		case v.Faulty():
 		case crashed:
 			fails(op, "%s's process exited at %s although no fault had struck", workload.Who(op), v.Moment(at))
 			return
@@ -85,11 +85,11 @@ func declared(v *workload.View) (names []string) {
 }
 
 // exclusion: of two declarations of the same one is over before the other begins.
-func exclusion(v *workload.View, j *workload.Judgement, name string) {
+func (e *episode) exclusion(v *workload.View, j *workload.Judgement, name string) {
 	holds := v.Holds(roleOf(name))
 	for i := range holds {
 		h := &holds[i]
-		for _, u := range used(v, h.Op) {
+		for _, u := range e.used(v, h.Op) {
 			if u.end >= h.Op.Call {
 				h.To = max(h.From, min(h.To, u.end))
 			}
@@ -114,12 +114,12 @@ type use struct{ session, first, end int64 }
 
 // used are the sessions by which the instance of an operation has asked for ephemeral znodes before that, since Start was
 // called last.
-func used(v *workload.View, op *world.Op) (all []use) {
+func (e *episode) used(v *workload.View, op *world.Op) (all []use) {
 	var since int64
 	own := map[int64]bool{}
 	for _, o := range v.Ops {
 		if o.Client == op.Client && o.Incarnation == op.Incarnation && o.Call <= op.Call {
-			if own[o.Number] = true; o.Name == "start" {
+			if own[o.Number] = true; slices.Contains(e.starts, o) {
 				since = o.Call
 			}
 		}
@@ -142,8 +142,8 @@ func used(v *workload.View, op *world.Op) (all []use) {
 }
 
 // ambiguous reports whether an instance went by several sessions at once.
-func ambiguous(v *workload.View, op *world.Op) bool {
-	all := used(v, op)
+func (e *episode) ambiguous(v *workload.View, op *world.Op) bool {
+	all := e.used(v, op)
 	for i, a := range all {
 		if slices.ContainsFunc(all[:i], func(b use) bool { return a.first < b.end && b.first < a.end }) {
 			return true
