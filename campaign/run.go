@@ -14,7 +14,6 @@ import (
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/zoo"
 )
 
 // Run runs a unit in this process. The error is for a unit that this program cannot run, or did not finish since ctx
@@ -112,7 +111,7 @@ func (p *Plan) Config(job int) (*workload.Workload, sim.Config, error) {
 		return nil, sim.Config{}, fmt.Errorf("the plan has no job %d: there are %d, from 0", job, len(list))
 	}
 	j := list[job]
-	w, err := find(j.Kind, j.Recipe)
+	w, err := workload.Find(j.Kind, j.Recipe)
 	if err != nil {
 		return nil, sim.Config{}, err
 	}
@@ -128,22 +127,11 @@ func (p *Plan) Config(job int) (*workload.Workload, sim.Config, error) {
 	}, err
 }
 
-// find finds a recipe by its name, the zoo's animals and their twins too.
-func find(kind, recipe string) (*workload.Workload, error) {
-	w, err := workload.Find(kind, recipe)
-	if err != nil {
-		if kept := zoo.Workload(kind, recipe); kept != nil {
-			return kept, nil
-		}
-	}
-	return w, err
-}
-
 // runAgain runs a known failure again.
 func (p *Plan) runAgain(_ context.Context, r *UnitResult) error {
 	known := p.Known[r.Unit.Known].Counterexample
 	r.Again = &Again{}
-	w, err := find(known.Workload, known.Recipe)
+	w, err := workload.Find(known.Workload, known.Recipe)
 	if err != nil {
 		r.Again.Problem = err.Error()
 		return nil

@@ -16,6 +16,9 @@ type Kind struct {
 	Model    linearizability.Model // of histories, for recipes of the default size; without a name if there is none
 	Promises []Promise
 	Recipes  []Entry // the first is the default
+	// KnownBugs are found by name, as Recipes are, and not listed: recipes that are broken on purpose, and fixed ones to
+	// compare them with.
+	KnownBugs []Entry
 	// Spared are the faults that find nothing to strike in the simulator, by name, and why. It may be nil.
 	Spared map[string]string
 
@@ -141,10 +144,12 @@ func Find(kind, recipe string) (*Workload, error) {
 		return nil, err
 	}
 	var known []string
-	for _, e := range k.Recipes {
+	for _, e := range k.all() {
 		if e.Recipe == recipe || recipe == "" {
 			return e.New(), nil
 		}
+	}
+	for _, e := range k.Recipes {
 		known = append(known, e.Recipe)
 	}
 	return nil, fmt.Errorf("unknown recipe %q for %s: there are %s", recipe, kind, strings.Join(known, ", "))
@@ -163,11 +168,12 @@ func Register(more ...*Kind) error {
 	for _, k := range more {
 		if old, err := KindNamed(k.Name); err == nil {
 			extended := *old
-			extended.Recipes = slices.Concat(old.Recipes, k.Recipes)
+			extended.Recipes, extended.KnownBugs = slices.Concat(old.Recipes, k.Recipes), slices.Concat(old.KnownBugs, k.KnownBugs)
 			kinds[slices.Index(kinds, old)] = &extended
 		} else {
 			if k.Recipes[0].New().own {
-				k = &Kind{k.Name, k.Model, slices.Concat(k.Promises, anyKind), k.Recipes, k.Spared, k.optional}
+				kind := *k
+				kind.Promises, k = slices.Concat(k.Promises, anyKind), &kind
 			}
 			kinds = append(kinds, k)
 		}
@@ -175,18 +181,25 @@ func Register(more ...*Kind) error {
 	return nil
 }
 
+// all are the recipes that are found by name.
+func (k *Kind) all() []Entry { return slices.Concat(k.Recipes, k.KnownBugs) }
+
 // check returns an error for a kind that cannot be registered.
 func (k *Kind) check() error {
-	if k.Name == "" || len(k.Recipes) == 0 {
+	old, err := KindNamed(k.Name)
+	if err != nil {
+		old = &Kind{}
+	}
+	if k.Name == "" || len(k.Recipes) == 0 && len(old.Recipes) == 0 {
 		return fmt.Errorf("workload: the kind %q needs a name and a recipe at least", k.Name)
 	}
-	old, _ := KindNamed(k.Name)
-	for i, e := range k.Recipes {
+	all, there := k.all(), old.all()
+	for i, e := range all {
 		has := func(o Entry) bool { return o.Recipe == e.Recipe }
 		switch {
-		case e.Recipe == "" || strings.Contains(e.Recipe, ":") || e.New == nil:
+		case e.Recipe == "" || i < len(k.Recipes) && strings.Contains(e.Recipe, ":") || e.New == nil:
 			return fmt.Errorf("workload: recipe %q of %s needs a name without a colon, and New", e.Recipe, k.Name)
-		case slices.ContainsFunc(k.Recipes[:i], has), old != nil && slices.ContainsFunc(old.Recipes, has):
+		case slices.ContainsFunc(all[:i], has), slices.ContainsFunc(there, has):
 			return fmt.Errorf("workload: there are two recipes %q of %s: give one another name", e.Recipe, k.Name)
 		}
 		if w := e.New(); w.Name() != k.Name || w.Recipe() != e.Recipe {

@@ -39,10 +39,21 @@ func TestRegister(t *testing.T) {
 		}
 	}
 
+	bug := &Kind{Name: "store", KnownBugs: []Entry{{Recipe: "a, bugs: 1", New: named("store", "a, bugs: 1")}}}
+	if err := Register(bug); err == nil {
+		t.Error("a kind of known bugs alone is registered")
+	}
 	if err := Register(of("store", "a", "b"), of("lock", "mine")); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range [][3]string{{"store", "", "a"}, {"store", "b", "b"}, {"lock", "", Ours},
+	if err := Register(bug); err != nil {
+		t.Fatal(err)
+	}
+	if err := Register(bug); err == nil {
+		t.Error("a known bug is there twice")
+	}
+	for _, c := range [][3]string{{"store", "", "a"}, {"store", "b", "b"},
+		{"store", "a, bugs: 1", "a, bugs: 1"}, {"lock", "", Ours},
 		{"lock", "mine", "mine"}} {
 		if w, err := Find(c[0], c[1]); err != nil || w.Recipe() != c[2] {
 			t.Errorf("%s %q: %v, %v", c[0], c[1], w, err)
@@ -51,7 +62,7 @@ func TestRegister(t *testing.T) {
 	if len(lockKind.Recipes) != before {
 		t.Error("the kind that was there has changed")
 	}
-	if all := Entries(); all[len(all)-1].Kind != "store" {
-		t.Errorf("the last entry is of %q", all[len(all)-1].Kind)
+	if all := Entries(); all[len(all)-1].Kind != "store" || all[len(all)-1].Recipe != "b" {
+		t.Errorf("the last entry is %v", all[len(all)-1])
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/cli/output"
+	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
 )
@@ -56,7 +56,7 @@ func (e *explainCmd) besideRecipe(c *console.Context) (*story.Story, error) {
 	if err != nil {
 		return nil, fmt.Errorf("there is no such file, and to compare with a recipe the first run must be a counterexample: %w", err)
 	}
-	w, err := output.FindWorkload(example.Workload, e.Beside)
+	w, err := worker.Find(example.Workload, e.Beside)
 	if err != nil {
 		return nil, fmt.Errorf("there is no such file and no such recipe: %w", err)
 	}

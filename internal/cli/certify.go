@@ -8,6 +8,7 @@ import (
 
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
+	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/sim/prove"
 )
 
@@ -23,7 +24,7 @@ func (k *certifyCmd) Run(c *console.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.File, err)
 	}
-	w, err := output.FindWorkload(certificate.Workload, certificate.Recipe)
+	w, err := worker.Find(certificate.Workload, certificate.Recipe)
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.File, err)
 	}

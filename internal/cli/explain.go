@@ -13,7 +13,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/internal/escape"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/live/worker"
@@ -168,7 +167,7 @@ func loadExample(c *console.Context, name string) (*sim.Counterexample, *workloa
 			return nil, nil, err
 		}
 	}
-	w, err := output.FindWorkload(example.Workload, example.Recipe)
+	w, err := worker.Find(example.Workload, example.Recipe)
 	if err == nil && example.Wire {
 		w = w.OverWire()
 	}
@@ -194,18 +193,13 @@ func tell(c *console.Context, w *workload.Workload, example *sim.Counterexample,
 		return s, nil
 	}
 	s.Commands = []story.Command{{Name: "replay", Line: c.Self + " replay " + c.File(file)},
-		{Name: "explain", Line: c.Self + " explain " + c.File(file)}}
-	if again := searchLine(c.Self, s, example); again != "" {
-		s.Commands = append(s.Commands, story.Command{Name: "look for a smaller one", Line: again})
-	}
+		{Name: "explain", Line: c.Self + " explain " + c.File(file)},
+		{Name: "look for a smaller one", Line: searchLine(c.Self, s, example)}}
 	return s, nil
 }
 
-// searchLine is a command that searches within the bounds of a story; "" for recipes unknown to run.
+// searchLine is a command that searches within the bounds of a story.
 func searchLine(self string, s *story.Story, example *sim.Counterexample) string {
-	if _, err := worker.Find(s.Workload, s.Recipe); err != nil {
-		return ""
-	}
 	backend := ""
 	if example.Wire {
 		backend = " --backend wire"

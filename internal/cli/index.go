@@ -8,6 +8,7 @@ import (
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/story/index"
@@ -26,7 +27,7 @@ func (x *indexCmd) Run(c *console.Context) error {
 					return nil, err
 				}
 			}
-			w, err := output.FindWorkload(e.Workload, e.Recipe)
+			w, err := worker.Find(e.Workload, e.Recipe)
 			if err != nil {
 				return nil, err
 			}

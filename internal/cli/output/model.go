@@ -7,7 +7,6 @@ import (
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/story/index"
 	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/zoo"
 )
 
 // ModelOf returns the model that a recipe's workload judges its histories by. The error is for recipes judged by
@@ -21,7 +20,7 @@ func ModelOf(kind, recipe string) (index.Model, error) {
 }
 
 func linearizabilityOf(kind, recipe string) (m linearizability.Model, err error) {
-	if w, err := FindWorkload(kind, recipe); err == nil {
+	if w, err := worker.Find(kind, recipe); err == nil {
 		m, _ = w.Model()
 		return m, nil
 	}
@@ -45,15 +44,4 @@ func modelFlags(m linearizability.Model) string {
 		flags += fmt.Sprintf(" --permits %d", m.Parameters.Permits)
 	}
 	return flags
-}
-
-// FindWorkload finds recipes by name, including the zoo's animals and their twins.
-func FindWorkload(kind, recipe string) (*workload.Workload, error) {
-	w, err := worker.Find(kind, recipe)
-	if err != nil {
-		if kept := zoo.Workload(kind, recipe); kept != nil {
-			return kept, nil
-		}
-	}
-	return w, err
 }
