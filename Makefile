@@ -32,9 +32,9 @@ run: ## torture the lock in simulation (the main job; needs Go alone)
 # MODULES are within this one, and have dependencies that it must not have.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 PACKAGES   := $(shell echo $$(($(PROCESSORS) + 4)))
-MODULES  := results zoo/foreign campaign/torture-campaign campaign/deploy docs internal/browsertest
+MODULES  := results zoo/foreign campaign campaign/deploy docs internal/browsertest
 LONG     := ./internal/cli ./sim ./live/ensemble ./live/worker ./fakezk/conformance ./workload ./zoo ./live ./fakezk/conformance/suites ./story ./sim/internal/shrink ./fakezk/server \
-            ./campaign ./live/ensemble/proxy/chaosproxy ./linearizability ./recipes/zkclient ./live/ensemble/stepper
+            ./live/ensemble/proxy/chaosproxy ./linearizability ./recipes/zkclient ./live/ensemble/stepper
 ATATIME  := $(MAKE) --no-print-directory -j
 
 test: export GOGC := 400
@@ -79,7 +79,7 @@ TARGETS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windo
 
 cross: ## build the commands, and vet all packages and tests, for every system and processor of a release
 	@set -e; export CGO_ENABLED=0; for target in $(TARGETS); do export GOOS=$${target%/*} GOARCH=$${target#*/}; \
-	echo "cross: $$target"; $(GO) build -o /dev/null ./cmd/torture; $(IN) campaign/torture-campaign build -o /dev/null .; \
+	echo "cross: $$target"; $(GO) build -o /dev/null ./cmd/torture; $(IN) campaign build -o /dev/null ./torture-campaign; \
 	$(GO) vet ./...; for module in $(MODULES); do $(IN) $$module vet ./...; done; done
 
 # The packages that the simulator is made of. Their recorded hashes are the same on all processors.
@@ -103,7 +103,7 @@ licences: ## check that all modules that are used have licences that are allowed
 VULNDB ?= https://vuln.go.dev
 
 vuln: ## look for known vulnerabilities in what the commands are made of (VULNDB: the database, https://vuln.go.dev)
-	@vulncheck="$$($(GO) tool -modfile=internal/tools/go.mod -n govulncheck)"; for module in . campaign/torture-campaign; do \
+	@vulncheck="$$($(GO) tool -modfile=internal/tools/go.mod -n govulncheck)"; for module in . campaign; do \
 	(cd $$module && GOWORK= "$$vulncheck" -db $(VULNDB) ./...) && continue; status=$$?; \
 	test $$status = 3 || echo "vuln: nothing was checked, because govulncheck failed. It needs $(VULNDB): run it where that" \
 	"can be reached, or name a copy: make vuln VULNDB=file:///path/to/vulndb"; exit $$status; done
@@ -147,7 +147,7 @@ race: ## the quick tests of concurrent packages with the race detector (needs a 
 
 race-all: ## the quick tests of all packages, and of campaigns, with the race detector (long)
 	$(GO) test -vet=off -race -short -timeout 120m -p 1 ./...
-	$(IN) campaign/torture-campaign test -vet=off -race -short -timeout 60m -p 1 ./...
+	$(IN) campaign test -vet=off -race -short -timeout 60m -p 1 ./...
 
 validate: ## the manifests of campaign/deploy/: rendered as kubectl does, and held against Kubernetes's own schemas
 	$(IN) campaign/deploy test -count=1 -run 'Manifests|Pods|Image' -v ./...
@@ -214,7 +214,7 @@ exact: ## exact mode: its tests, programs built in it, and EXACT seeds (default 
 	$(IN) zoo/foreign run github.com/zktorture/zktorture/cmd/torture test -count=1 -vet=off -timeout 60m -run 'Known|GoodDaysAreClean' .
 
 exact-race: ## exact mode in campaigns, and with the race detector: EXACT seeds compared between processes (it builds Go's library twice)
-	ZKTORTURE_EXACT=$(EXACT) $(IN) campaign/torture-campaign test -count=1 -vet=off -timeout 60m -run Exact ./runner
+	ZKTORTURE_EXACT=$(EXACT) $(IN) campaign test -count=1 -vet=off -timeout 60m -run Exact ./units ./torture-campaign/runner
 	@if command -v "$$($(GO) env CC)" >/dev/null; then \
 	ZKTORTURE_EXACT=$$(($(EXACT) < 500 ? $(EXACT) : 500)) $(GO) run ./cmd/torture test -race -vet=off -count=1 -timeout 120m -run 'ExactAcrossProcesses' -v ./sim; \
 	else echo "exact: without -race, which needs a C compiler"; fi
@@ -237,17 +237,17 @@ suites: zookeeper clients ## torture's servers beside real ones: Curator, zkCli,
 
 campaign: ## all recipes of ours and the zoo for HOURS hours (default 1), and AGAIN hours (0.25) with what that has found: results/campaign/
 	rm -rf out/campaign results/campaign/night-* && mkdir -p out/campaign
-	$(IN) campaign/torture-campaign build -o ../../out/campaign/ .
+	$(IN) campaign build -o ../out/campaign/ ./torture-campaign
 	@set -e; cd out/campaign; to=../../results/campaign; for night in night-1,$(HOURS) night-2,$(AGAIN); do \
 	hours=$${night#*,}; night=$${night%,*}; echo "torture-campaign start $$night.json --dir $$night"; \
 	sed "s/\"duration\": \"[^\"]*\"/\"duration\": \"$${hours}h\"/" $$to/plan.json > $$night.json; \
-	./campaign/torture-campaign start $$night.json --dir $$night --failures failures > $$night.txt && status=0 || status=$$?; \
+	./torture-campaign start $$night.json --dir $$night --failures failures > $$night.txt && status=0 || status=$$?; \
 	cat $$night.txt; \
-	./campaign/torture-campaign report $$night --html $$to/$$night --stories 20 --junit $$to/$$night/junit.xml --markdown $$to/$$night/report.md || test $$? -eq $$status; \
+	./torture-campaign report $$night --html $$to/$$night --stories 20 --junit $$to/$$night/junit.xml --markdown $$to/$$night/report.md || test $$? -eq $$status; \
 	sed 's|$(CURDIR)/||g' $$night.txt > $$to/$$night/said.txt; test $$status -ne 2; done
 
 chaos: ## a campaign whose processes are killed KILLS times (default 10), at moments drawn from SEED, reports what one machine does
-	ZKTORTURE_CHAOS=$(KILLS) ZKTORTURE_CHAOS_SEED=$(SEED) $(IN) campaign/torture-campaign test -count=1 -timeout 60m -run Chaos -v .
+	ZKTORTURE_CHAOS=$(KILLS) ZKTORTURE_CHAOS_SEED=$(SEED) $(IN) campaign test -count=1 -timeout 60m -run Chaos -v ./command
 
 soak: ## torture four of our recipes on three real servers, ten minutes each: results/soak.md
 	@set -e; for kind in lock queue election counter; do \
@@ -300,7 +300,7 @@ results: ## measure the zoo and the judge anew: results/zoo.md, results/judging.
 
 docs: ## paste the output of every marked command into README.md and docs/*.md anew, and write docs/reference
 	ZKTORTURE_DOCS=all $(GO) test ./internal/cli -run 'TestDocs|TestReference$$' -update
-	$(IN) campaign/torture-campaign test . -run 'TestReference$$' -update
+	$(IN) campaign test ./command -run 'TestReference$$' -update
 	$(IN) docs test ./generate/schemas -run 'TestReference$$' -update
 
 site-check: site ## every page of the site in a browser, by axe-core; make pages takes every eighth

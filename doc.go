@@ -20,7 +20,6 @@
 //	story            tells a violation, as text and as a page
 //	live             the same workloads on real servers, with faults of networks and processes
 //	zoo              recipes with known bugs, which must be found
-//	campaign         many runs as one: plans, units, sums, failures
 //
 // # First steps
 //

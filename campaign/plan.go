@@ -25,7 +25,7 @@ type Plan struct {
 	Duration Duration `json:"duration,omitempty"` // … or how long the whole campaign may take: all jobs in turns
 	PerUnit  int      `json:"unit,omitempty"`     // episodes of a unit; default 1,000
 
-	// Main is the package main, as go build takes it, of a command torture with kinds of one's own, in the folder of the
+	// Main is the package main, as go build takes it, of a torture-campaign with kinds of one's own, in the folder of the
 	// plan; default: this program. Go are the versions of Go with which it is built, as GOTOOLCHAIN names them, each of
 	// which gives jobs of its own; default: the one that built this program.
 	Main string   `json:"main,omitempty"`
@@ -165,7 +165,7 @@ func (p *Plan) with(programs []Program, known []Known, list []Job) *Plan {
 
 // Record returns the plan as a campaign records it when it begins: with the programs that may run it, the failures that
 // are run again first, and the list of its jobs. Kinds of a Main are known to that program alone, which does the same by
-// torture part --resolve.
+// torture-campaign part --resolve.
 func (p *Plan) Record(programs []Program, known []Known) (*Plan, error) {
 	recorded := p.with(programs, known, nil)
 	list, err := recorded.List()

@@ -7,6 +7,7 @@ require (
 	github.com/rhysd/actionlint v1.7.12
 	github.com/yannh/kubeconform v0.8.0
 	github.com/zktorture/zktorture v0.0.0
+	github.com/zktorture/zktorture/campaign v0.0.0
 	sigs.k8s.io/kustomize/api v0.21.2
 	sigs.k8s.io/kustomize/kyaml v0.21.2
 	sigs.k8s.io/yaml v1.6.0

@@ -1,95 +1,18 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 
 	"github.com/zktorture/zktorture/internal/ciformat"
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
-	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/workload"
 )
-
-// ciFlags are the reports for CI services.
-type ciFlags struct {
-	JUnit   string `name:"junit" placeholder:"FILE" help:"Write the verdicts as JUnit XML, with the story of each failure. Overwrites FILE."`
-	Summary string `placeholder:"FILE" help:"Append a summary in Markdown, as for the summary page of a CI job ($GITHUB_STEP_SUMMARY)."`
-}
-
-// ciReport is a report that is wanted.
-type ciReport struct {
-	flag, file string
-	write      func(ciformat.Report, io.Writer) error
-	append     bool
-}
-
-// reports are those that are wanted.
-func (f *ciFlags) reports() []ciReport {
-	all := []ciReport{
-		{"--junit", f.JUnit, ciformat.Report.JUnit, false},
-		{"--summary", f.Summary, ciformat.Report.Markdown, true},
-	}
-	return slices.DeleteFunc(all, func(r ciReport) bool { return r.file == "" })
-}
-
-// wanted reports whether any report is to be written.
-func (f *ciFlags) wanted() bool { return len(f.reports()) > 0 }
-
-// probe fails before a long run if a report could not be written after it.
-func (f *ciFlags) probe() error {
-	for _, r := range f.reports() {
-		file, err := os.OpenFile(r.file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-		if err != nil {
-			return err
-		}
-		file.Close()
-	}
-	return nil
-}
-
-// write writes the reports.
-func (f *ciFlags) write(report ciformat.Report) error {
-	for _, r := range f.reports() {
-		to := func(w io.Writer) error { return r.write(report, w) }
-		if r.append {
-			if err := appendTo(r.file, to); err != nil {
-				return err
-			}
-		} else if err := writeWhole(r.file, to); err != nil {
-			return fmt.Errorf("%s: %w", r.flag, err)
-		}
-	}
-	return nil
-}
-
-// writeWhole replaces a file.
-func writeWhole(name string, write func(io.Writer) error) error {
-	var text bytes.Buffer
-	if err := write(&text); err != nil {
-		return err
-	}
-	return wholefile.Write(name, text.Bytes())
-}
-
-func appendTo(name string, write func(io.Writer) error) error {
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return err
-	}
-	if err := write(file); err != nil {
-		file.Close()
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return file.Close()
-}
 
 // ciOf reports a run: a case for each property of the workload, and for each violation of a property common to all
 // recipes. An unbroken property passes only if the run was decided.

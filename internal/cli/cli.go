@@ -5,10 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
@@ -16,8 +13,6 @@ import (
 	"github.com/zktorture/zktorture/internal/cli/about"
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/serving"
-	"github.com/zktorture/zktorture/internal/cli/units"
-	"github.com/zktorture/zktorture/internal/escape"
 	"github.com/zktorture/zktorture/internal/resource"
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/workload"
@@ -31,8 +26,6 @@ type cli struct {
 	Zoo     zooCmd           `cmd:"" help:"Run recipes with known bugs: check that each bug is found, and that the fixed recipe passes."`
 	Replay  replayCmd        `cmd:"" help:"Run a counterexample again, step by step."`
 	Explain explainCmd       `cmd:"" help:"Explain a counterexample, or a history that is a violation."`
-	Part    units.PartCmd    `cmd:"" help:"Run one unit of a campaign."`
-	Merge   mergeCmd         `cmd:"" help:"Combine the results of a campaign's units, and report."`
 	Index   indexCmd         `cmd:"" help:"Write an HTML index of a folder of results, and a page for each story."`
 	Certify certifyCmd       `cmd:"" help:"Check a certificate: repeat its search, and compare."`
 	Check   checkCmd         `cmd:"" help:"Judge a recorded history."`
@@ -54,20 +47,8 @@ type cli struct {
 // command line of the process and exits: with status 0 if no violation was found, 1 if one was, 2 if
 // the verdict is unknown or on an error.
 func Main(mainFile string, kinds ...*workload.Kind) {
-	resource.RelaxGC()
-	growStacks()
-	log.SetOutput(escape.NewWriter(os.Stderr)) // of libraries
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal kills
-	s := console.Streams{Stdout: os.Stdout, Stderr: os.Stderr, Terminal: console.IsTerminal(os.Stderr),
-		Color:       console.WantsColor(os.Getenv, console.IsTerminal(os.Stdout)),
-		Interactive: console.IsTerminal(os.Stdin) && console.IsTerminal(os.Stdout)}
-	s.MainFile = cmp.Or(os.Getenv(console.MainVariable), mainFile)
-	s.Self, s.Base = console.SelfOf(os.Args[0], s.MainFile)
-	if self := os.Getenv(console.SelfVariable); self != "" {
-		s.Self, s.Base = self, os.Getenv(console.BaseVariable)
-	}
+	resource.Simulate()
+	ctx, s := console.Begin(mainFile)
 	if err := workload.Register(kinds...); err != nil {
 		os.Exit(console.Fail(s, err))
 	}

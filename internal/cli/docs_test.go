@@ -257,7 +257,7 @@ func (d *document) output(args []string) string {
 		run(d.t.Context(), args[1:], console.Streams{Stdout: &out, Stderr: &out, Self: self})
 		return out.String()
 	case args[0] == "torture-campaign":
-		d.install("campaign/torture-campaign", "torture-campaign", ".")
+		d.install("campaign", "torture-campaign", "./torture-campaign")
 		out, err := exec.Command(args[0], args[1:]...).Output() // what is told beside has addresses and times
 		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 			d.t.Error(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/escape"
+	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/sim"
@@ -67,7 +68,7 @@ func writeStory(c *console.Context, flag, name, title string, write func(io.Writ
 	if name == "-" {
 		return write(c.Stdout)
 	}
-	if err := writeWhole(name, write); err != nil {
+	if err := wholefile.WriteBy(name, write); err != nil {
 		return fmt.Errorf("%s: %w", flag, err)
 	}
 	_, err := fmt.Fprintf(c.Stdout, "%s: %s\n", name, title)

@@ -94,22 +94,6 @@ var commands = manual.Manual{
 		{Meaning: "Explain a history that is a violation.", Unrun: true,
 			Line: "torture explain history.jsonl --model lock"},
 	}},
-	"part": {Statuses: done("A result was written, whatever its verdict."), Examples: []manual.Example{
-		{Meaning: "Print how many units a plan has.", Unrun: true, Line: "torture part --plan plan.json --units"},
-		{Meaning: "Run the unit with number 3.", Unrun: true, Line: "torture part --plan plan.json --unit 3 --out results"},
-	}},
-	"merge": {
-		Statuses: []manual.Status{
-			{Code: console.ExitOK, Meaning: "No violation in any job."},
-			{Code: console.ExitViolation, Meaning: "A violation."},
-			{Code: console.ExitUnknown, Meaning: "A unit has no result, a file cannot be read, or there was an error."},
-		},
-		Examples: []manual.Example{
-			{Meaning: "Report what the units found.", Unrun: true, Line: "torture merge --plan plan.json --out report results"},
-			{Meaning: "Add up some results, for another merge.", Unrun: true,
-				Line: "torture merge --plan plan.json --partial sum.json results"},
-		},
-	},
 	"doctor": {
 		Statuses: []manual.Status{
 			{Code: console.ExitOK, Meaning: "The simulator works, whatever else is missing."},

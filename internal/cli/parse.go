@@ -82,6 +82,10 @@ func misuse(c *console.Context, failed *kong.ParseError) error {
 		return console.NameSet{What: "flag", Known: flagNames(node), List: command}.Find(c, m[1])
 	}
 	if m := unexpected.FindStringSubmatch(text); m != nil && command == "--help" {
+		if m[1] == "part" || m[1] == "merge" {
+			return fmt.Errorf("%s is a command of campaigns: use torture-campaign %[1]s, or with kinds of your own a main "+
+				"that calls command.Main of github.com/zktorture/zktorture/campaign/command", m[1])
+		}
 		return console.NameSet{What: "command", Known: commandNames(node), List: command}.Find(c, m[1])
 	} else if m != nil {
 		return fmt.Errorf("unexpected argument %q: see %s %s", m[1], c.Self, command)

@@ -139,7 +139,7 @@ func indexPage(pages []manual.Page) string {
 		help, _, _ := strings.Cut(p.Help, "\n")
 		fmt.Fprintf(&b, "| [`%s`](%s.md) | %s |\n", p.Name, p.File(), plain(help))
 	}
-	b.WriteString("| [`torture-campaign`](torture-campaign.md) | Runs a plan on many machines. |\n\n" + `## Names
+	b.WriteString("| [`torture-campaign`](torture-campaign.md) | Runs campaigns: a plan of many recipes, on many machines. |\n\n" + `## Names
 
 | page | what it lists |
 |---|---|

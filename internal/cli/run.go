@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -13,8 +12,8 @@ import (
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
+	"github.com/zktorture/zktorture/internal/cli/parts"
 	"github.com/zktorture/zktorture/internal/cli/serving"
-	"github.com/zktorture/zktorture/internal/cli/units"
 	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/live/worker"
@@ -26,39 +25,39 @@ import (
 )
 
 type runCmd struct {
-	Workload    string        `arg:"" help:"The kind of recipe to test: see torture list." enum:"${kinds}"`
-	Recipe      string        `help:"Implementation to test (see torture list), such as ours, or published/… for a known bug; or exec:COMMAND for one that another program serves (docs/workers.md). Default: the first that torture list shows."`
-	Backend     string        `help:"Where to run: sim (simulated), wire (simulated, with go-zookeeper's own client), serve (the servers of torture serve, in real time), ensemble (real servers, started on this machine), live (your servers)." default:"sim" enum:"sim,wire,serve,ensemble,live"`
-	Servers     string        `help:"With --backend live: addresses of the servers, such as a:2181,b:2181, perhaps with a /chroot."`
-	Nodes       int           `help:"With --backend serve or ensemble: the number of servers, 1, 3 or 5." default:"3" range:"1,3,5"`
-	Root        string        `help:"With --backend live: the path below which all znodes are made. It must be missing or empty, and is removed at the end. Default: a new one."`
-	Clients     int           `help:"Maximum clients." default:"3" range:"1..16"`
-	Ops         int           `help:"Maximum operations per user." default:"4" range:"1..100"`
-	Faults      runFaults     `placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out. Default: every fault of the backend; in simulation in stages, see --strategy."`
-	Plan        string        `help:"On real servers: repeat the faults of this file, the DIR/faults.jsonl of an earlier run, perhaps edited. Default: the seed draws them." placeholder:"FILE"`
-	Print       bool          `name:"print-plan" help:"On real servers: run nothing, and print the faults that the seed draws, for --plan: for --episodes rounds (100 by default), and for the servers within --duration."`
-	Strategy    string        `help:"How episodes are drawn: see torture list. Default: stages, or mix with --faults; on real servers random." default:"" placeholder:"STRATEGY" enum:",${strategies}"`
-	Near        []string      `help:"With --strategy near: counterexamples of this kind; each episode begins like one of them." placeholder:"FILE,…"`
-	AtMost      int           `help:"With --strategy exhaustive: maximum faults in an execution, 0 to 6." default:"1" range:"0..6"`
-	Users       int           `help:"With --strategy exhaustive: maximum users of a client, 1 or 2. With other strategies one client in four has two." default:"1" range:"1..2"`
-	Plain       bool          `help:"With --strategy exhaustive: search only the simplest plan, in which each user plays one part."`
-	Checkpoint  string        `help:"With --strategy exhaustive: save the search to this file every ten seconds, and continue from the file if it exists." placeholder:"FILE"`
-	Certificate string        `help:"With --strategy exhaustive: if the search is complete and nothing broke, write a certificate, which torture certify checks." placeholder:"FILE"`
-	Exact       bool          `help:"In simulation: draw, replay and shrink the decisions of the Go runtime, too (docs/exact.md). Passing episodes are run twice and compared."`
-	Once        bool          `help:"With --exact: run passing episodes once."`
-	Episodes    int           `help:"The number of episodes. Default: 1000 in simulation, or as many as --duration allows. With --strategy exhaustive: maximum runs. Default: no limit." range:"1.."`
-	Duration    time.Duration `help:"How long to run. Default: 30s on real servers." range:">0"`
-	Patience    time.Duration `help:"On real servers: how long a client waits, without faults, before it counts as waiting forever; longer where servers are slow. The run ends when servers are away for twice as long. Default: 10s, longer with --rate." range:">0"`
-	Ready       time.Duration `help:"On real servers: how long a worker process may take until it is ready, not counting the time in which it could not run. Default: 30s." range:">0"`
-	Seed        *uint64       `help:"The same seed gives the same run. Default: a new one, which is printed."`
-	Out         string        `help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
-	JSON        bool          `name:"json" help:"Print one JSON object, and nothing else, to standard output."`
-	NoShrink    bool          `name:"no-shrink" help:"In simulation: leave counterexamples as they were found."`
-	ShrinkTime  time.Duration `name:"shrink-time" help:"In simulation: how much time, also of processors, may be spent on minimising all counterexamples, the likely cause first; 0s: until they are minimal." default:"20s" range:"0s.."`
-	Coverage    bool          `help:"In simulation: also list the ways in which faults could have hit operations and did not."`
-	All         bool          `help:"Print the story of each property that broke, not only that of the likely cause."`
-	Rate        float64       `help:"With --backend live: maximum requests a second, of all clients together." range:"1.."`
-	ciFlags     `embed:""`
+	Workload       string        `arg:"" help:"The kind of recipe to test: see torture list." enum:"${kinds}"`
+	Recipe         string        `help:"Implementation to test (see torture list), such as ours, or published/… for a known bug; or exec:COMMAND for one that another program serves (docs/workers.md). Default: the first that torture list shows."`
+	Backend        string        `help:"Where to run: sim (simulated), wire (simulated, with go-zookeeper's own client), serve (the servers of torture serve, in real time), ensemble (real servers, started on this machine), live (your servers)." default:"sim" enum:"sim,wire,serve,ensemble,live"`
+	Servers        string        `help:"With --backend live: addresses of the servers, such as a:2181,b:2181, perhaps with a /chroot."`
+	Nodes          int           `help:"With --backend serve or ensemble: the number of servers, 1, 3 or 5." default:"3" range:"1,3,5"`
+	Root           string        `help:"With --backend live: the path below which all znodes are made. It must be missing or empty, and is removed at the end. Default: a new one."`
+	Clients        int           `help:"Maximum clients." default:"3" range:"1..16"`
+	Ops            int           `help:"Maximum operations per user." default:"4" range:"1..100"`
+	Faults         runFaults     `placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out. Default: every fault of the backend; in simulation in stages, see --strategy."`
+	Plan           string        `help:"On real servers: repeat the faults of this file, the DIR/faults.jsonl of an earlier run, perhaps edited. Default: the seed draws them." placeholder:"FILE"`
+	Print          bool          `name:"print-plan" help:"On real servers: run nothing, and print the faults that the seed draws, for --plan: for --episodes rounds (100 by default), and for the servers within --duration."`
+	Strategy       string        `help:"How episodes are drawn: see torture list. Default: stages, or mix with --faults; on real servers random." default:"" placeholder:"STRATEGY" enum:",${strategies}"`
+	Near           []string      `help:"With --strategy near: counterexamples of this kind; each episode begins like one of them." placeholder:"FILE,…"`
+	AtMost         int           `help:"With --strategy exhaustive: maximum faults in an execution, 0 to 6." default:"1" range:"0..6"`
+	Users          int           `help:"With --strategy exhaustive: maximum users of a client, 1 or 2. With other strategies one client in four has two." default:"1" range:"1..2"`
+	Plain          bool          `help:"With --strategy exhaustive: search only the simplest plan, in which each user plays one part."`
+	Checkpoint     string        `help:"With --strategy exhaustive: save the search to this file every ten seconds, and continue from the file if it exists." placeholder:"FILE"`
+	Certificate    string        `help:"With --strategy exhaustive: if the search is complete and nothing broke, write a certificate, which torture certify checks." placeholder:"FILE"`
+	Exact          bool          `help:"In simulation: draw, replay and shrink the decisions of the Go runtime, too (docs/exact.md). Passing episodes are run twice and compared."`
+	Once           bool          `help:"With --exact: run passing episodes once."`
+	Episodes       int           `help:"The number of episodes. Default: 1000 in simulation, or as many as --duration allows. With --strategy exhaustive: maximum runs. Default: no limit." range:"1.."`
+	Duration       time.Duration `help:"How long to run. Default: 30s on real servers." range:">0"`
+	Patience       time.Duration `help:"On real servers: how long a client waits, without faults, before it counts as waiting forever; longer where servers are slow. The run ends when servers are away for twice as long. Default: 10s, longer with --rate." range:">0"`
+	Ready          time.Duration `help:"On real servers: how long a worker process may take until it is ready, not counting the time in which it could not run. Default: 30s." range:">0"`
+	Seed           *uint64       `help:"The same seed gives the same run. Default: a new one, which is printed."`
+	Out            string        `help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
+	JSON           bool          `name:"json" help:"Print one JSON object, and nothing else, to standard output."`
+	NoShrink       bool          `name:"no-shrink" help:"In simulation: leave counterexamples as they were found."`
+	ShrinkTime     time.Duration `name:"shrink-time" help:"In simulation: how much time, also of processors, may be spent on minimising all counterexamples, the likely cause first; 0s: until they are minimal." default:"20s" range:"0s.."`
+	Coverage       bool          `help:"In simulation: also list the ways in which faults could have hit operations and did not."`
+	All            bool          `help:"Print the story of each property that broke, not only that of the likely cause."`
+	Rate           float64       `help:"With --backend live: maximum requests a second, of all clients together." range:"1.."`
+	output.CIFlags `embed:""`
 
 	serving.AccessFlags  `embed:""`
 	serving.MetricsFlags `embed:""`
@@ -95,8 +94,8 @@ func (r *runCmd) Run(c *console.Context) error {
 	if r.known, err = r.near(); err != nil {
 		return err
 	}
-	if seed := os.Getenv(units.PartVariable); seed != "" {
-		return units.AnswerParts(c, w, r.config(), seed)
+	if seed := os.Getenv(parts.Variable); seed != "" {
+		return parts.AnswerEpisodes(c, w, r.config(), seed)
 	}
 	if err := r.chooseFaults(c, w); err != nil {
 		return err
@@ -107,7 +106,7 @@ func (r *runCmd) Run(c *console.Context) error {
 	if err := r.gainNetworks(); err != nil {
 		return err
 	}
-	if err := r.probe(); err != nil {
+	if err := r.Probe(); err != nil {
 		return err
 	}
 	r.meter = serving.NewRunMetrics()
@@ -242,7 +241,7 @@ func (r *runCmd) simulate(c *console.Context, w *workload.Workload, out *output.
 	cfg := r.config()
 	cfg.Again, cfg.Progress, cfg.Found = c.Self+" replay FILE", r.meter.Following(bar.Show), bar.Tell(*r.Seed)
 	defer c.EndSoon(bar.Status)()
-	end, err := units.Elsewhere(c, &cfg)
+	end, err := parts.Elsewhere(c, &cfg)
 	if err != nil {
 		return err
 	}
@@ -309,15 +308,10 @@ func (r *runCmd) report(c *console.Context, w *workload.Workload, out *output.Fo
 		output.PrintResult(c.Stdout, result, told, r.Backend, c.Streams, saved.Files)
 	}
 	trouble := errors.Join(saved.Err, out.Summary(summary), out.Disputed(c, result))
-	if r.wanted() {
-		trouble = errors.Join(trouble, r.write(r.ciOf(result, r.problems(c, w, result, saved))))
+	if r.Wanted() {
+		trouble = errors.Join(trouble, r.Write(r.ciOf(result, r.problems(c, w, result, saved))))
 	}
-	return c.End(exits[result.Verdict], trouble)
-}
-
-// exits are the exit statuses of verdicts.
-var exits = map[sim.Verdict]int{
-	sim.VerdictOK: console.ExitOK, sim.VerdictViolation: console.ExitViolation, sim.VerdictUnknown: console.ExitUnknown,
+	return c.End(console.Exits[result.Verdict], trouble)
 }
 
 // interrupted notes that a signal ended a run. A violation stands; no violation is unknown, so that a gate does not
@@ -342,9 +336,5 @@ func (r *runCmd) certify(cfg sim.Config, result sim.Result) error {
 	if err != nil {
 		return err
 	}
-	var data bytes.Buffer
-	if err := certificate.Write(&data); err != nil {
-		return err
-	}
-	return wholefile.Write(r.Certificate, data.Bytes())
+	return wholefile.WriteBy(r.Certificate, certificate.Write)
 }

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "paste what came out into the scripts, R
 const asMain = "ZKTORTURE_TEST_MAIN"
 
 // TestMain lets the scripts run the command as a process of its own. A run inside of a test starts its own program as
-// workers, which must not run the tests again, and so do tests of parts.
+// workers, which must not run the tests again.
 func TestMain(m *testing.M) {
 	if os.Getenv(asMain) != "" {
 		becomeMain()
@@ -31,8 +31,6 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case "worker":
 			becomeMain()
-		case "part":
-			becomeMain(chattyKind())
 		case "lying":
 			lie(os.Args[2])
 			return

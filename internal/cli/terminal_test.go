@@ -42,10 +42,6 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 	write("wrong.jsonl", operation(`{"client":1,"op":"STEER","outcome":"ok","call":1,"return":2}`))
 	write("raw.jsonl", steering+"\n")
 	write("example.json", operation(`{"format":"STEER","workload":"STEER","recipe":"STEER","message":"STEER"}`))
-	write("campaign.json", operation(`{"format":"zktorture plan 1","name":"x","jobs":[{"kinds":["STEER"]}]}`))
-	write("ok.json", operation(`{"format":"zktorture plan 1","name":"STEER","episodes":1,"canary":"none",`+
-		`"jobs":[{"kinds":["counter"]}]}`))
-	write("unit.json", operation(`{"format":"zktorture unit 1","plan":"STEER"}`))
 	write("plan.jsonl", operation(`{"round":1,"fault":"STEER"}`))
 	write("auth", "nothing"+steering)
 	if err := os.Mkdir("results", 0o755); err != nil {
@@ -59,8 +55,6 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 		{steering}, {"list", steering}, {"--" + steering},
 		{"run", steering}, {"run", "lock", "--recipe", steering}, {"run", "lock", "--faults", steering},
 		{"run", "lock", "--seed", steering},
-		{"part", "--plan", steering}, {"part", "--plan", "example.json"}, {"part", "--plan", "campaign.json"},
-		{"merge", "--plan", "campaign.json", steering}, {"merge", "--plan", "ok.json", "example.json", "unit.json"},
 		{"run", "lock", "--backend", "live", "--servers", steering},
 		{"run", "lock", "--backend", "live", "--servers", "127.0.0.1:1", "--auth", "env:" + steering},
 		{"run", "lock", "--backend", "live", "--servers", "127.0.0.1:1", "--auth", "auth"},

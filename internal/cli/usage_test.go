@@ -69,7 +69,7 @@ func rulesOf(node *kong.Node) []console.Rule {
 
 // required are the arguments and flags without which a command is not parsed.
 var required = map[string][]string{
-	"run": {"lock"}, "replay": {"f"}, "explain": {"f"}, "part": {"--plan", "f"}, "merge": {"--plan", "f", "f"},
+	"run": {"lock"}, "replay": {"f"}, "explain": {"f"},
 	"index": {"d"}, "certify": {"f"}, "check": {"f"}, "proxy": {"--servers", "a:1"}, "clean": {"--servers", "a:1"},
 }
 

@@ -10,22 +10,23 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/zoo"
 )
 
 type zooCmd struct {
-	IDs      []string      `arg:"" optional:"" name:"id" help:"The known bugs to look for, by their ids. Default: all."`
-	Seed     uint64        `help:"The same seed gives the same run." default:"1"`
-	Episodes int           `help:"Maximum episodes for each known bug and for each fixed version." default:"20000" range:"1.."`
-	Backend  string        `help:"Where to run: sim (simulated), or ensemble (three real servers, started on this machine; each known bug for --duration)." default:"sim" enum:"sim,ensemble"`
-	Duration time.Duration `help:"With --backend ensemble: the longest time for each known bug." default:"20s" range:">0"`
-	Confirm  bool          `help:"Also make each counterexample happen on three real servers, started on this machine. Fixed versions are left out."`
-	JSON     bool          `name:"json" help:"Print one JSON object, and nothing else, to standard output."`
-	Exact    bool          `help:"Search in exact mode (see torture run --exact), also for known bugs that need it."`
-	Out      string        `placeholder:"DIR" help:"Write the counterexample of each known bug that is found to DIR/ID.json, for torture explain and torture replay."`
-	ciFlags  `embed:""`
+	IDs            []string      `arg:"" optional:"" name:"id" help:"The known bugs to look for, by their ids. Default: all."`
+	Seed           uint64        `help:"The same seed gives the same run." default:"1"`
+	Episodes       int           `help:"Maximum episodes for each known bug and for each fixed version." default:"20000" range:"1.."`
+	Backend        string        `help:"Where to run: sim (simulated), or ensemble (three real servers, started on this machine; each known bug for --duration)." default:"sim" enum:"sim,ensemble"`
+	Duration       time.Duration `help:"With --backend ensemble: the longest time for each known bug." default:"20s" range:">0"`
+	Confirm        bool          `help:"Also make each counterexample happen on three real servers, started on this machine. Fixed versions are left out."`
+	JSON           bool          `name:"json" help:"Print one JSON object, and nothing else, to standard output."`
+	Exact          bool          `help:"Search in exact mode (see torture run --exact), also for known bugs that need it."`
+	Out            string        `placeholder:"DIR" help:"Write the counterexample of each known bug that is found to DIR/ID.json, for torture explain and torture replay."`
+	output.CIFlags `embed:""`
 }
 
 // Rules implements ruled.
@@ -57,7 +58,7 @@ func (z *zooCmd) Run(c *console.Context) error {
 		}
 	}
 	animals, skipped := z.huntable(animals)
-	if err := z.probe(); err != nil {
+	if err := z.Probe(); err != nil {
 		return err
 	}
 	if !z.JSON {
@@ -89,8 +90,8 @@ func (z *zooCmd) report(c *console.Context, catches []zoo.Catch, skipped []zoo.A
 	} else {
 		printScore(c.Stdout, catches, skipped, c.Self)
 	}
-	if z.wanted() {
-		trouble = errors.Join(trouble, z.write(z.ciOf(catches)))
+	if z.Wanted() {
+		trouble = errors.Join(trouble, z.Write(z.ciOf(catches)))
 	}
 	exit := console.ExitOK
 	if score(catches).missed() {

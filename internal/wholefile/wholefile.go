@@ -3,6 +3,7 @@
 package wholefile
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -69,6 +70,15 @@ func Write(name string, data []byte) error {
 		return errors.Join(err, os.Remove(next))
 	}
 	return nil
+}
+
+// WriteBy replaces the content of a file by what a function writes, unless that fails.
+func WriteBy(name string, write func(io.Writer) error) error {
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return err
+	}
+	return Write(name, text.Bytes())
 }
 
 // create leaves nothing behind if it fails.

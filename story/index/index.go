@@ -25,7 +25,6 @@
 package index
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -118,11 +117,7 @@ func Build(ctx context.Context, dir string, o Options) (*Index, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err() // during the last file
 	}
-	var page bytes.Buffer
-	if err := b.index.write(&page); err != nil {
-		return nil, err
-	}
-	return b.index, wholefile.Write(filepath.Join(dir, Name), page.Bytes())
+	return b.index, wholefile.WriteBy(filepath.Join(dir, Name), b.index.write)
 }
 
 // sort sorts by file the lists that are not in that order yet.

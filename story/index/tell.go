@@ -1,7 +1,6 @@
 package index
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/zktorture/zktorture/internal/wholefile"
@@ -18,11 +17,7 @@ func (b *builder) tell(name string, told func() (*story.Story, error)) (string, 
 	if err != nil {
 		return "", err
 	}
-	var text bytes.Buffer
-	if err := s.HTML(&text); err != nil {
-		return "", err
-	}
-	return name + ".html", wholefile.Write(b.path(name+".html"), text.Bytes())
+	return name + ".html", wholefile.WriteBy(b.path(name+".html"), s.HTML)
 }
 
 func (b *builder) progress(name string) {

@@ -220,7 +220,7 @@ func (j *judging) noResult(unknown map[int]string) {
 			return
 		}
 		of := units[reason]
-		j.unknown("No result of %s: %s. Run it alone: torture part --plan PLAN --unit %d.", campaign.Ranges(of),
+		j.unknown("No result of %s: %s. Run it alone: torture-campaign part --plan PLAN --unit %d.", campaign.Ranges(of),
 			strings.TrimSuffix(reason, "."), of[0])
 	}
 }
@@ -229,7 +229,7 @@ func (j *judging) noResult(unknown map[int]string) {
 func (j *judging) unequal() {
 	if u := j.s.Unequal; len(u) > 0 {
 		j.red("Done twice, and not equal: %s. A recipe, or the simulator, depends on more than its choices: "+
-			"run torture part --plan PLAN --unit %d twice, and compare.", campaign.Ranges(u), u[0])
+			"run torture-campaign part --plan PLAN --unit %d twice, and compare.", campaign.Ranges(u), u[0])
 	}
 }
 

@@ -140,8 +140,8 @@ func TestJudge(t *testing.T) {
 		of("no canary is wanted", ended(), OK, func(s *status.Status) { s.Jobs, s.Plan.Canary = s.Jobs[1:], "none" }),
 		of("units without a result", ended(), Unknown, func(s *status.Status) {
 			s.Done, s.Unknown = 24, map[int]string{9: "it froze", 3: "out of memory", 10: "it froze"}
-		}, "No result of unit 3: out of memory. Run it alone: torture part --plan PLAN --unit 3.",
-			"No result of units 9-10: it froze. Run it alone: torture part --plan PLAN --unit 9."),
+		}, "No result of unit 3: out of memory. Run it alone: torture-campaign part --plan PLAN --unit 3.",
+			"No result of units 9-10: it froze. Run it alone: torture-campaign part --plan PLAN --unit 9."),
 		of("many reasons", ended(), Unknown, func(s *status.Status) {
 			s.Done, s.Unknown = 20, map[int]string{1: "a", 2: "b", 3: "c", 4: "d", 5: "e", 6: "f", 7: "g"}
 		}, "No result of unit 1: a",
@@ -151,7 +151,7 @@ func TestJudge(t *testing.T) {
 			"It ended with 7 of 27 units not done"),
 		of("units that differ", ended(), Red, func(s *status.Status) { s.Twice, s.Unequal = 3, []int{8, 9} },
 			"Done twice, and not equal: units 8-9. A recipe, or the simulator, depends on more than its choices: "+
-				"run torture part --plan PLAN --unit 8 twice, and compare."),
+				"run torture-campaign part --plan PLAN --unit 8 twice, and compare."),
 		of("a full disk", running(), Red, func(s *status.Status) { s.Problems = []string{"the disk is full."} },
 			"The coordinator has a problem: the disk is full."),
 		of("red and broken", ended(), Violation, func(s *status.Status) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -224,11 +225,9 @@ func (o Outcome) Write(dir string, stories int) error {
 	if err := o.tell(dir, all, stories); err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	if err := staticTemplate.Execute(&out, o.page(all)); err != nil {
-		return fmt.Errorf("page: %w", err)
-	}
-	return wholefile.Write(filepath.Join(dir, "index.html"), out.Bytes())
+	return wholefile.WriteBy(filepath.Join(dir, "index.html"), func(w io.Writer) error {
+		return staticTemplate.Execute(w, o.page(all))
+	})
 }
 
 // tell writes the counterexamples and the pages of the stories.

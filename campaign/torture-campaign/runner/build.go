@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -22,7 +23,6 @@ type build struct {
 	version string // of Go; "": any
 	file    string // that is made
 	bin     string // where go install writes
-	work    string // GOWORK; "": as it is
 }
 
 // reproducible are flags by which a program does not depend on where it is built: not on the folder, nor on what
@@ -67,9 +67,6 @@ func (b build) command(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = b.folder
 	cmd.Env = append(os.Environ(), "GOBIN="+b.bin)
-	if b.work != "" {
-		cmd.Env = append(cmd.Env, "GOWORK="+b.work)
-	}
 	if b.version != "" {
 		cmd.Env = append(cmd.Env, "GOTOOLCHAIN="+b.version)
 	}
@@ -105,24 +102,23 @@ func output(cmd *exec.Cmd) ([]byte, error) {
 	return out, err
 }
 
-// module is the one of the command torture.
-const module = "github.com/zktorture/zktorture"
+// self is this command's package.
+const self = "github.com/zktorture/zktorture/campaign/torture-campaign"
 
-// torture says how to build the command torture from what this program was built from. A checkout's is built as go
-// install builds it, without the checkout's workspace.
-func torture() (b build, versioned bool, err error) {
+// thisCommand says how to build this command from what this program was built from.
+func thisCommand() (b build, versioned bool, err error) {
 	_, file, _, _ := runtime.Caller(0)
-	b = build{folder: filepath.Join(filepath.Dir(file), "..", "..", ".."), main: "./cmd/torture", work: "off"}
-	if _, err := os.Stat(filepath.Join(b.folder, b.main)); err == nil && filepath.IsAbs(file) {
+	b = build{folder: filepath.Join(filepath.Dir(file), ".."), main: "."}
+	if _, err := os.Stat(b.folder); err == nil && filepath.IsAbs(file) {
 		return b, false, nil
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range append(info.Deps, &info.Main) {
-			if m.Path == module && m.Replace == nil && strings.HasPrefix(m.Version, "v") {
-				return build{main: module + "/cmd/torture@" + m.Version}, true, nil
+			if m.Path == path.Dir(self) && m.Replace == nil && strings.HasPrefix(m.Version, "v") {
+				return build{main: self + "@" + m.Version}, true, nil
 			}
 		}
 	}
 	return b, false, fmt.Errorf("the plan wants versions of Go, and this program does not know from "+
-		`what it was built: build it in a checkout of %s, or write a package main of your own into the plan's field "main"`, module)
+		`what it was built: build it in a checkout of %s, or write a package main of your own into the plan's field "main"`, path.Dir(path.Dir(self)))
 }

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zktorture/zktorture/sim/tally"
+	"github.com/zktorture/zktorture/campaign/units"
 )
 
 const (
@@ -29,21 +29,6 @@ const (
 	softMemory = 90                    // percent of the memory, from which the collector works harder
 )
 
-// question is a line to a child.
-type question struct {
-	Unit     *int        `json:"unit,omitempty"`
-	Conclude *int        `json:"conclude,omitempty"`
-	Part     *tally.Part `json:"part,omitempty"`
-}
-
-// ready is the first line of a child.
-type ready struct {
-	Ready  bool   `json:"ready"`
-	Build  string `json:"build"`
-	System string `json:"system"`
-	Exact  bool   `json:"exact"`
-}
-
 // child is a process that answers questions. One goroutine at a time may ask.
 type child struct {
 	program Program
@@ -52,8 +37,8 @@ type child struct {
 	process *process
 	lines   <-chan line
 	folder  string // for its temporary files, "" for the system's
-	ready   ready
-	units   int // that it has done
+	ready   units.Readiness
+	done    int // units
 }
 
 // line is a line of a child's standard output, or why there is none.
@@ -124,12 +109,12 @@ func (c *child) isReady(ctx context.Context, exact bool) error {
 }
 
 // ask asks a question and waits for the answer.
-func (c *child) ask(ctx context.Context, q question, limit time.Duration) ([]byte, error) {
+func (c *child) ask(ctx context.Context, q units.Question, limit time.Duration) ([]byte, error) {
 	text, err := json.Marshal(q)
 	if err != nil {
 		return nil, err
 	}
-	c.units++
+	c.done++
 	go c.process.in.Write(append(text, '\n')) // what it does not read, as it has ended or hangs, has no answer
 	return c.answer(ctx, limit)
 }
@@ -207,9 +192,7 @@ func (c *child) noAnswer(err error, killsBefore int64) error {
 
 // understood reads an answer. It is a failure if the child says so, or says something that is no answer.
 func (c *child) understood(text []byte, read func([]byte) error) error {
-	var refusal struct {
-		Error string `json:"error"`
-	}
+	var refusal units.Refusal
 	err := json.Unmarshal(text, &refusal)
 	if err == nil && refusal.Error != "" {
 		return &failure{Class: Failed, Text: refusal.Error, Said: brief(c.process.said())}
@@ -236,7 +219,7 @@ func (c *child) waits() bool {
 
 // spent says whether another child should take its place.
 func (c *child) spent() bool {
-	return c.units >= unitsMax || c.process.resident() > c.memory/keptShare
+	return c.done >= unitsMax || c.process.resident() > c.memory/keptShare
 }
 
 // kill ends the process and all that it has started, waits for that, and removes its temporary files.

@@ -17,21 +17,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zktorture/zktorture"
+	"github.com/alecthomas/kong"
+
 	"github.com/zktorture/zktorture/campaign"
+	"github.com/zktorture/zktorture/campaign/units"
+	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/workload"
 )
 
-// The test binary is the program that runs units, too: the command torture with locks that do what no recipe should.
+// The test binary is the program that runs units, too: torture-campaign part with locks that do what no recipe should.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "part" {
 		if lines := os.Getenv(scriptVariable); lines != "" {
 			play(lines)
 			return
 		}
-		zktorture.Main(badLocks)
+		part()
 	}
 	if len(os.Args) == 3 && os.Args[1] == "worker" {
 		work(os.Args[2])
@@ -40,6 +43,20 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Exit(m.Run())
+}
+
+// part is torture-campaign part, with bad locks.
+func part() {
+	var line struct {
+		Part units.PartCmd `cmd:""`
+	}
+	ctx, s := console.Begin("")
+	s, _ = s.Guarded()
+	err := workload.Register(badLocks)
+	if err == nil {
+		err = kong.Parse(&line).Run(&console.Context{Context: ctx, Streams: s})
+	}
+	os.Exit(console.Status(s, err))
 }
 
 // work is a worker that runs a unit.
@@ -164,7 +181,7 @@ func play(lines string) {
 		word, rest, _ := strings.Cut(step, " ")
 		switch word {
 		case "ready":
-			say(ready{true, rest, runtime.GOOS + "/" + runtime.GOARCH, false})
+			say(units.Readiness{Ready: true, Build: rest, System: runtime.GOOS + "/" + runtime.GOARCH})
 		case "say":
 			fmt.Println(rest)
 		case "print":
@@ -209,7 +226,7 @@ func say(object any) {
 
 // answer gives the result of a unit.
 func answer(in *bufio.Scanner) bool {
-	var q question
+	var q units.Question
 	if !in.Scan() {
 		return false
 	}

@@ -70,8 +70,8 @@ func (p *process) resident() int { return resident(p.cmd.Process.Pid) }
 // said is what it wrote to its standard error.
 func (p *process) said() string { return p.wrote.String() }
 
-// interrupted is the last that the command torture says when it was told to end.
-const interrupted = "torture: interrupted\n"
+// interrupted is the last that a command of this project says when it was told to end.
+const interrupted = ": interrupted\n"
 
 // post says why a process has ended that was not told to. starved: the kernel has ended a process for its memory.
 func (p *process) post(starved bool) *failure {

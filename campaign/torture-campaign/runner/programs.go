@@ -31,8 +31,8 @@ type Program struct {
 // that are not there. folder is the one in which the plan's main is, as that of the plan's file; dir is for programs
 // that are built.
 //
-// Without a main and a version of Go it is this program. Without a main, but with versions, it is the command torture
-// of the same checkout, or of the same version of this module. A recorded plan's program that is in dir, under the
+// Without a main and a version of Go it is this program. Without a main, but with versions, it is torture-campaign of the
+// same checkout, or of the same version of this module. A recorded plan's program that is in dir, under the
 // name that it had in the coordinator's folder, is taken as it is.
 //
 // Each one has said that it is ready, in exact mode too if the plan wants that. So errors are for people, and come
@@ -153,7 +153,7 @@ func programFor(ctx context.Context, plan *campaign.Plan, version, folder, dir s
 func (p *Program) provide(ctx context.Context, plan *campaign.Plan, folder string) error {
 	b, versioned, err := build{folder: folder, main: plan.Main}, false, error(nil)
 	if plan.Main == "" {
-		b, versioned, err = torture()
+		b, versioned, err = thisCommand()
 	}
 	b.version, b.file = p.Go, p.Path
 	if err == nil && !versioned {
@@ -178,7 +178,7 @@ func (p *Program) provide(ctx context.Context, plan *campaign.Plan, folder strin
 func (p *Program) find(ctx context.Context, b build) error {
 	source, name, err := b.source(ctx)
 	if err == nil && name != "main" {
-		err = fmt.Errorf("%s is package %s: it has to be a package main that calls zktorture.Main", b.main, name)
+		err = fmt.Errorf("%s is package %s: it has to be a package main that calls command.Main (docs/campaign.md)", b.main, name)
 	}
 	p.env = []string{mainVariable + "=" + source}
 	return err

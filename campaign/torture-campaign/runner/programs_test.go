@@ -168,7 +168,7 @@ func wantSaid(t *testing.T, err error, word string) {
 	}
 }
 
-// A package of a module is built by its version, as that of the command torture if this program was installed.
+// A package of a module is built by its version, as that of the command torture-campaign if this program was installed.
 func TestFromModule(t *testing.T) {
 	proxy, dir := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{
@@ -230,7 +230,7 @@ func write(t *testing.T, file, text string) {
 }
 
 // Units of exact jobs are run by a build in exact mode of the same sources, though the program does not know where
-// these are; and without a main the command torture is built for a version of Go.
+// these are; and without a main torture-campaign is built for a version of Go.
 func TestExact(t *testing.T) {
 	testkit.NeedExact(t)
 	version, _, _ := strings.Cut(runtime.Version(), " ")

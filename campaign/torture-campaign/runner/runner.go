@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/campaign"
+	"github.com/zktorture/zktorture/campaign/units"
 	"github.com/zktorture/zktorture/live/ensemble/scratch"
 	"github.com/zktorture/zktorture/sim/tally"
 )
@@ -109,7 +110,7 @@ func (r *Runner) Unit(ctx context.Context, n int) (campaign.UnitResult, error) {
 	version, exact := r.cfg.Plan.Needs(unit)
 	began := r.clock.now()
 	var result campaign.UnitResult
-	err := r.ask(ctx, variant{version, exact}, subject, question{Unit: &n}, func(answer []byte) error {
+	err := r.ask(ctx, variant{version, exact}, subject, units.Question{Unit: &n}, func(answer []byte) error {
 		return r.read(answer, unit, &result)
 	})
 	if err == nil {
@@ -152,7 +153,7 @@ func (r *Runner) Conclude(ctx context.Context, job int, part tally.Part) (campai
 	}
 	var report campaign.JobReport
 	v := variant{jobs[job].Go, jobs[job].Exact}
-	err = r.ask(ctx, v, subject, question{Conclude: &job, Part: &part}, func(answer []byte) error {
+	err = r.ask(ctx, v, subject, units.Question{Conclude: &job, Part: &part}, func(answer []byte) error {
 		if err := json.Unmarshal(answer, &report); err != nil {
 			return err
 		}
@@ -165,7 +166,7 @@ func (r *Runner) Conclude(ctx context.Context, job int, part tally.Part) (campai
 }
 
 // ask has the child of a variant answer a question. The child does not outlive an error.
-func (r *Runner) ask(ctx context.Context, v variant, subject string, q question, read func([]byte) error) error {
+func (r *Runner) ask(ctx context.Context, v variant, subject string, q units.Question, read func([]byte) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(r.life, func() { cancel(errClosed) })()
@@ -197,7 +198,7 @@ func (r *Runner) taking(ctx context.Context, f func() error) error {
 	return f()
 }
 
-func (r *Runner) askChild(ctx context.Context, v variant, q question, read func([]byte) error) error {
+func (r *Runner) askChild(ctx context.Context, v variant, q units.Question, read func([]byte) error) error {
 	c, err := r.childOf(ctx, v)
 	if err != nil {
 		return err

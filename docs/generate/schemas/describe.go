@@ -248,7 +248,7 @@ var meanings = map[string]string{
 	"campaign.Plan.episodes":        "episodes of each job; default: 10000",
 	"campaign.Plan.duration":        "how long the campaign lasts, instead of a number of episodes",
 	"campaign.Plan.unit":            "episodes of a unit; default: 1000",
-	"campaign.Plan.main":            "the package main of a command torture with kinds of one's own; default: this program",
+	"campaign.Plan.main":            "the package main of a torture-campaign with kinds of one's own; default: this program",
 	"campaign.Plan.go":              "versions of Go with which it is built, as GOTOOLCHAIN names them",
 	"campaign.Plan.unit_limit":      "how long a unit may take before it counts as frozen; default: 10m",
 	"campaign.Plan.unit_memory":     "the memory that a process may take, in MB; default: 2048",

@@ -35,7 +35,7 @@ type fileFormat struct {
 // fileFormats are all formats, in the order of the page.
 var fileFormats = []fileFormat{
 	{Name: "counterexample", Title: "Counterexample", Tag: sim.CounterexampleFormat, Types: of[sim.Counterexample](),
-		What: "Written by `torture run` and `torture merge`, read by `torture replay` and `torture explain`. The choices " +
+		What: "Written by `torture run` and `torture-campaign merge`, read by `torture replay` and `torture explain`. The choices " +
 			"suffice to run it again; the trace, the message and the history are for people and other tools."},
 	{Name: "run-result", Title: "Result of a run", Types: named("run-result"),
 		What: "Printed by `torture run --json`, and written to `result.json` in the folder of `--out`."},
@@ -45,14 +45,14 @@ var fileFormats = []fileFormat{
 	{Name: "certificate", Title: "Certificate", Tag: prove.CertificateFormat, Types: of[prove.Certificate](),
 		What: "Written by `torture run --strategy exhaustive --certificate FILE`, checked by `torture certify`."},
 	{Name: "plan", Title: "Plan of a campaign", Tag: campaign.PlanFormat, Types: of[campaign.Plan](), Closed: true,
-		What: "Written by people, read by `torture part`, `torture merge` and `torture-campaign start`. " +
+		What: "Written by people, read by `torture-campaign part`, `torture-campaign merge` and `torture-campaign start`. " +
 			"[Campaigns](../campaign.md) explains it."},
 	{Name: "unit", Title: "Result of a unit", Tag: campaign.UnitFormat, Types: of[campaign.UnitResult](),
-		What: "Written by `torture part`, read by `torture merge`."},
+		What: "Written by `torture-campaign part`, read by `torture-campaign merge`."},
 	{Name: "sum", Title: "Sum of units", Tag: campaign.SumFormat, Types: of[campaign.Sum](),
-		What: "Written by `torture merge --partial FILE`, read by `torture merge`."},
+		What: "Written by `torture-campaign merge --partial FILE`, read by `torture-campaign merge`."},
 	{Name: "report", Title: "Report of a campaign", Tag: campaign.ReportFormat, Types: of[campaign.Report](),
-		What: "Printed by `torture merge --json`, and written by `torture-campaign report --json FILE`."},
+		What: "Printed by `torture-campaign merge --json`, and written by `torture-campaign report --json FILE`."},
 	{Name: "night", Title: "Night of a failure store", Tag: "zktorture night 1", Types: named("night"),
 		What: "A file of the folder `nights` of `torture-campaign start --failures DIR`. It never changes."},
 	{Name: "run-begin", Title: "Description of a run", Tag: index.BeginFormat, Types: of[index.Begin](),

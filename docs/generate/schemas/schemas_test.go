@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/zktorture/zktorture"
 	"github.com/zktorture/zktorture/campaign"
+	"github.com/zktorture/zktorture/campaign/command"
 	"github.com/zktorture/zktorture/campaign/failures"
 	"github.com/zktorture/zktorture/campaign/torture-campaign/status"
 	"github.com/zktorture/zktorture/internal/testkit"
@@ -25,9 +27,12 @@ import (
 
 var update = flag.Bool("update", false, "write docs/reference/formats.md and the schemas")
 
-// TestMain lets this binary be the command torture, too.
+// TestMain lets this binary be the commands torture and torture-campaign, too.
 func TestMain(m *testing.M) {
 	if os.Getenv(asTorture) != "" {
+		if slices.Contains([]string{"part", "merge"}, os.Args[1]) {
+			command.Main()
+		}
 		zktorture.Main()
 	}
 	os.Exit(m.Run())

@@ -14,9 +14,9 @@ import (
 // Commands that are printed are for the folder in which the user ran this one. Mostly that is the working directory;
 // after go run -C, env -C and the like it is another one, which the shell has left in PWD.
 
-// SelfOf says how a user calls this program again, and from which folder that command sees files; "" is the working
+// selfOf says how a user calls this program again, and from which folder that command sees files; "" is the working
 // directory. mainFile is where its function main stands.
-func SelfOf(program, mainFile string) (self, base string) {
+func selfOf(program, mainFile string) (self, base string) {
 	work, user := folders()
 	info, _ := debug.ReadBuildInfo()
 	if byGoRun(program) {

@@ -31,7 +31,7 @@ func TestSelfOfInstalled(t *testing.T) {
 		"torture": "torture", "./torture": "./torture", "../b in/torture": "'../b in/torture'", "bin/torture": "./bin/torture",
 	} {
 		folder(t, "w", "w")
-		if got, _ := SelfOf(program, ""); got != want {
+		if got, _ := selfOf(program, ""); got != want {
 			t.Errorf("selfOf(%q) = %s, want %s", program, got, want)
 		}
 	}
@@ -39,7 +39,7 @@ func TestSelfOfInstalled(t *testing.T) {
 	for program, want := range map[string]string{
 		"torture": "torture", "./torture": "./w/torture", "../torture": "./torture", "../../torture": escape.Shell(filepath.Join(root, "torture")),
 	} {
-		if got, _ := SelfOf(program, ""); got != want {
+		if got, _ := selfOf(program, ""); got != want {
 			t.Errorf("elsewhere selfOf(%q) = %s, want %s", program, got, want)
 		}
 	}

@@ -3,12 +3,18 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/zktorture/zktorture/internal/escape"
+	"github.com/zktorture/zktorture/sim"
 )
 
 // Exit statuses.
@@ -17,6 +23,11 @@ const (
 	ExitViolation = 1
 	ExitUnknown   = 2 // unknown, or an error
 )
+
+// Exits are the exit statuses of verdicts.
+var Exits = map[sim.Verdict]int{
+	sim.VerdictOK: ExitOK, sim.VerdictViolation: ExitViolation, sim.VerdictUnknown: ExitUnknown,
+}
 
 // VerdictError ends a command with a status other than 0. It prints nothing.
 type VerdictError int
@@ -30,12 +41,30 @@ type Streams struct {
 	Terminal       bool // standard error is one
 	Color          bool // standard output is to be coloured
 
+	Name        string   // of this command, in errors; "": torture
 	Interactive bool     // a user reads standard output and types standard input
 	Self        string   // how to call this command again …
 	Base        string   // … and from which folder that sees files
 	MainFile    string   // where this program's function main stands
 	Args        []string // the command line, without the program
 	Bare        screen   // for colours and lines that are drawn again
+}
+
+// Begin makes a process that command: its context ends at a signal, which a second one does not wait for. mainFile is the
+// source of the program's main.
+func Begin(mainFile string) (context.Context, Streams) {
+	log.SetOutput(escape.NewWriter(os.Stderr)) // of libraries
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	s := Streams{Stdout: os.Stdout, Stderr: os.Stderr, Terminal: IsTerminal(os.Stderr),
+		Color:       WantsColor(os.Getenv, IsTerminal(os.Stdout)),
+		Interactive: IsTerminal(os.Stdin) && IsTerminal(os.Stdout)}
+	s.MainFile = cmp.Or(os.Getenv(mainVariable), mainFile)
+	s.Self, s.Base = selfOf(os.Args[0], s.MainFile)
+	if self := os.Getenv(selfVariable); self != "" {
+		s.Self, s.Base = self, os.Getenv(baseVariable)
+	}
+	return ctx, s
 }
 
 // screen is the unguarded output. Only text of this program's own may be written to it.
@@ -82,6 +111,6 @@ func Status(s Streams, err error) int {
 }
 
 func Fail(s Streams, err error) int {
-	fmt.Fprintf(s.Stderr, "torture: %v\n", err)
+	fmt.Fprintf(s.Stderr, "%s: %v\n", cmp.Or(s.Name, "torture"), err)
 	return ExitUnknown
 }

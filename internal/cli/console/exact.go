@@ -16,14 +16,14 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// SelfVariable tells the build in exact mode how the user calls this command.
-const SelfVariable = "ZKTORTURE_SELF"
+// selfVariable tells the build in exact mode how the user calls this command.
+const selfVariable = "ZKTORTURE_SELF"
 
-// BaseVariable tells it from which folder that sees files.
-const BaseVariable = "ZKTORTURE_BASE"
+// baseVariable tells it from which folder that sees files.
+const baseVariable = "ZKTORTURE_BASE"
 
-// MainVariable tells a program that was built with -trimpath where its function main stands.
-const MainVariable = "ZKTORTURE_MAIN"
+// mainVariable tells a program that was built with -trimpath where its function main stands.
+const mainVariable = "ZKTORTURE_MAIN"
 
 // Exactly has this command line carried out by a build of this program in exact mode, in the place of this process. In
 // that build it does nothing.
@@ -43,7 +43,7 @@ func (c *Context) Exactly() error {
 	if err != nil {
 		return err
 	}
-	return Become(c, append(os.Environ(), SelfVariable+"="+c.Self, BaseVariable+"="+c.Base), binary, c.Args...)
+	return Become(c, append(os.Environ(), selfVariable+"="+c.Self, baseVariable+"="+c.Base), binary, c.Args...)
 }
 
 // ownProgram is how to build this program anew.
