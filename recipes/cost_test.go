@@ -16,6 +16,32 @@ import (
 // What locks cost: how many waiters a release wakes, and how many requests a grant takes. A waiter
 // that makes a request after a release was woken.
 
+// call is a call under way.
+type call struct {
+	result chan error
+	cancel context.CancelFunc
+}
+
+func begin(t *testing.T, f func(context.Context) error) *call {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := &call{make(chan error, 1), cancel}
+	go func() { c.result <- f(ctx) }()
+	synctest.Wait()
+	return c
+}
+
+// returned reports whether the call has returned nil by now.
+func (c *call) returned(t *testing.T) bool {
+	t.Helper()
+	select {
+	case err := <-c.result:
+		must(t, err)
+		return true
+	default:
+		return false
+	}
+}
+
 // user is a lock's user.
 type user struct {
 	conn *faulty

@@ -2,17 +2,32 @@ package recipes_test
 
 import (
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/goclient"
 )
+
+// world runs a test in a bubble: timers take no time, and a goroutine that is left at the end, after every connection was
+// closed, fails it.
+func world(t *testing.T, body func(t *testing.T, servers *goclient.Local)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { body(t, goclient.NewLocal(fakezk.Config{})) })
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // faulty is a connection that writes down what is asked and loses what a test tells it to lose.
 type faulty struct {
@@ -26,40 +41,11 @@ type faulty struct {
 // fault is what happens to one request.
 type fault func(carryOut func() error) error
 
-func healthy(carryOut func() error) error { return carryOut() }
-
-// loseRequest: the connection breaks before the request is carried out.
-func loseRequest(func() error) error { return zk.ErrConnectionClosed }
-
-// loseReply: it breaks afterwards. The error is one of those that go-zookeeper lets through.
-func loseReply(carryOut func() error) error {
-	carryOut()
-	return io.EOF
-}
-
 // hang waits until it is let go, and carries the request out then.
 func hang(letGo <-chan struct{}) fault {
 	return func(carryOut func() error) error {
 		<-letGo
 		return carryOut()
-	}
-}
-
-func refuse(err error) fault { return func(func() error) error { return err } }
-
-// after does something else first.
-func after(do func()) fault {
-	return func(carryOut func() error) error {
-		do()
-		return carryOut()
-	}
-}
-
-func then(f fault, do func()) fault {
-	return func(carryOut func() error) error {
-		err := f(carryOut)
-		do()
-		return err
 	}
 }
 
@@ -92,7 +78,7 @@ func (c *faulty) next(op string) fault {
 	defer c.mu.Unlock()
 	plan := c.plans[op]
 	if len(plan) == 0 {
-		return healthy
+		return func(carryOut func() error) error { return carryOut() }
 	}
 	c.plans[op] = plan[1:]
 	return plan[0]
@@ -122,13 +108,8 @@ func (c *faulty) transcript() string {
 	return text
 }
 
-func expect(t *testing.T, c *faulty, want string) {
-	t.Helper()
-	want = strings.TrimSpace(strings.ReplaceAll(want, "\t", ""))
-	if got := c.transcript(); got != want {
-		t.Errorf("requests:\n%s\nwant:\n%s", got, want)
-	}
-}
+// attempts counts the requests that begin so.
+func attempts(c *faulty, request string) int { return strings.Count("\n"+c.transcript(), "\n"+request) }
 
 func (c *faulty) Create(path string, data []byte, flags int32, acl []zk.ACL) (created string, err error) {
 	err = c.do("create", path, func() (err error) { created, err = c.Conn.Create(path, data, flags, acl); return })
