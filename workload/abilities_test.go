@@ -28,7 +28,7 @@ func TestRecipesThatCanDoLess(t *testing.T) {
 				t.Run(k.Name+"/"+strings.TrimPrefix(e.Recipe, Ours+"/")+"/"+name, func(t *testing.T) {
 					w := e.New()
 					Without(without...)(&w.terms)
-					isRight(t, w, testkit.Sized(25, 20_000))
+					isRight(t, w, testkit.Sized(12, 20_000))
 				})
 			}
 		}

@@ -13,8 +13,6 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-func TestOurBarrierIsClean(t *testing.T) { wantOursClean(t, "barrier") }
-
 // existing is the barrier as it is published: shut while its znode exists.
 type existing struct {
 	conn  recipes.Conn

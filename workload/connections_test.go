@@ -143,7 +143,7 @@ func TestConnectionsThatAreThrownAway(t *testing.T) {
 
 func ends(t *testing.T, w sim.Workload, faults world.Faults) {
 	t.Helper()
-	r := campaign(t, w, sim.Config{Episodes: testkit.Sized(150, 5000), Seed: 1, Faults: faults, NoShrink: true})
+	r := campaign(t, w, sim.Config{Episodes: testkit.Sized(60, 5000), Seed: 1, Faults: faults, NoShrink: true})
 	if r.Verdict != sim.VerdictOK {
 		t.Errorf("%s: %s", r.Verdict, r.Reason)
 	}

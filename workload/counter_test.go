@@ -9,7 +9,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -118,31 +117,3 @@ func TestUndeclaredAddition(t *testing.T) {
 	w := workload.Counter(func(c recipes.Conn, _ string) workload.Adder { return concealing{newCounter(c)} })
 	wantBroken(t, w, world.Cancel, "undeclared", `and then failed with "out of luck"`)
 }
-
-// wantOursClean wants 5,000 clean episodes (with -short 1,000) of the project's own recipe under all faults, all of
-// which have struck but those that cannot.
-func wantOursClean(t *testing.T, kind string) {
-	t.Helper()
-	of, err := workload.KindNamed(kind)
-	if err != nil {
-		t.Fatal(err)
-	}
-	episodes := 5000
-	if testing.Short() {
-		episodes = 1000
-	}
-	r := campaign(t, lookUp(t, kind, workload.Ours), sim.Config{Episodes: episodes, Seed: 1})
-	if r.Verdict != sim.VerdictOK {
-		t.Errorf("%s (%s) %v", r.Verdict, r.Reason, r.Violations)
-	}
-	for name, times := range r.Struck {
-		if testing.Short() && times == 0 {
-			continue // reap strikes a counter once in a thousand episodes
-		}
-		if (times == 0) != (of.Spared[name] != "") {
-			t.Errorf("%s struck %d times", name, times)
-		}
-	}
-}
-
-func TestOurCounterIsClean(t *testing.T) { wantOursClean(t, "counter") }

@@ -9,8 +9,6 @@ import (
 	"github.com/zktorture/zktorture/zoo"
 )
 
-func TestOurDoubleBarrierIsClean(t *testing.T) { wantOursClean(t, "doublebarrier") }
-
 // Rounds of three must not be harder than rounds of two.
 func TestOurDoubleBarrierForThree(t *testing.T) {
 	w := workload.DoubleBarrier(3, func(c recipes.Conn, _ string) workload.Rendezvous {

@@ -129,5 +129,3 @@ func TestStaleLeader(t *testing.T) {
 	})
 	wantBroken(t, w, world.Lag, "stale-leader", "who leads and was told")
 }
-
-func TestOurElectionIsClean(t *testing.T) { wantOursClean(t, "election") }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
@@ -20,7 +21,7 @@ import (
 
 func accusesNot(t *testing.T, w sim.Workload, faults world.Faults) {
 	t.Helper()
-	r := campaign(t, w, sim.Config{Episodes: 400, Seed: 1, Faults: faults, NoFaultsAtAll: true})
+	r := campaign(t, w, sim.Config{Episodes: testkit.Sized(150, 400), Seed: 1, Faults: faults, NoFaultsAtAll: true})
 	if r.Verdict != sim.VerdictOK {
 		t.Errorf("under %v: %s (%s)", faults, r.Verdict, r.Reason)
 	}

@@ -11,8 +11,6 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-func TestLockingQueue(t *testing.T) { cleanUnderAllFaults(t, "lockingqueue", workload.Ours) }
-
 // sound is the correct recipe, for the wrong ones to be made of.
 type sound struct {
 	conn recipes.Conn

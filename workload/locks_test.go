@@ -11,36 +11,11 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
-
-// All locks of this project keep their promises under all faults, and every fault has struck.
-func TestLocksAreClean(t *testing.T) {
-	episodes := testkit.Sized(1500, 5000)
-	if testing.Short() {
-		episodes = 500
-	}
-	for _, of := range [][2]string{
-		{"lock", "ours/reentrant"}, {"lock", "ours/multi"}, {"lock", "ours/simple-retry"},
-		{"lock", "ours/simple-watch"},
-		{"rwlock", "ours"}, {"semaphore", "ours"}, {"semaphore", "ours/3"},
-	} {
-		r := campaign(t, lookUp(t, of[0], of[1]), sim.Config{Episodes: episodes, Seed: 7, Clients: 4})
-		if r.Verdict != sim.VerdictOK {
-			t.Errorf("%v: %s (%s) %v", of, r.Verdict, r.Reason, r.Violations)
-		}
-		for name, times := range r.Struck {
-			numberless := name == "wrap" && strings.HasPrefix(of[1], "ours/simple") // there is no number to wrap
-			if times < episodes/100 && !numberless {
-				t.Errorf("%v: %s struck %d times in %d episodes", of, name, times, episodes)
-			}
-		}
-	}
-}
 
 // uncounted can be locked again, but does not count.
 type uncounted struct{ lock *recipes.Lock }

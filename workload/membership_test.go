@@ -171,5 +171,3 @@ func TestMembershipWaitsAndBeliefs(t *testing.T) {
 	}),
 		world.Expiry, "belief", "whose join returned at step")
 }
-
-func TestOurMembershipIsClean(t *testing.T) { wantOursClean(t, "membership") }

@@ -273,7 +273,7 @@ func kindsThat(e ending) map[string]*workload.Workload {
 
 func endsRightly(t *testing.T, w sim.Workload) {
 	t.Helper()
-	episodes := testkit.Sized(120, 10000) // a hold that is counted until it is released is in one of five
+	episodes := testkit.Sized(60, 10000) // a hold that is counted until it is released is in one of five
 	r := campaign(t, w, sim.Config{Episodes: episodes, Seed: 1, NoShrink: true})
 	for _, f := range r.Violations {
 		t.Error(f.Story(w))

@@ -15,27 +15,6 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// cleanUnderAllFaults tortures a recipe of ours and wants every fault to have struck.
-func cleanUnderAllFaults(t *testing.T, kind, recipe string) {
-	t.Helper()
-	w, err := workload.Find(kind, recipe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := campaign(t, w, sim.Config{Episodes: 5000, Seed: 1})
-	if r.Verdict != sim.VerdictOK {
-		t.Errorf("%s (%s): %s %s", kind, recipe, r.Verdict, r.Reason)
-		for _, f := range r.Violations {
-			t.Log(f.Story(w))
-		}
-	}
-	for name, times := range r.Struck {
-		if times == 0 {
-			t.Errorf("%s (%s): %s has not struck", kind, recipe, name)
-		}
-	}
-}
-
 // accused wants a property broken within 3000 episodes.
 func accused(t *testing.T, w *workload.Workload, faults world.Faults, property string) {
 	t.Helper()
@@ -43,12 +22,6 @@ func accused(t *testing.T, w *workload.Workload, faults world.Faults, property s
 		NoShrink: true})
 	if r.Verdict != sim.VerdictViolation {
 		t.Errorf("under %v: %s (%s), want %s broken", faults, r.Verdict, r.Reason, property)
-	}
-}
-
-func TestPriorityQueues(t *testing.T) {
-	for _, recipe := range []string{workload.Ours, "ours/receipts"} {
-		t.Run(recipe, func(t *testing.T) { cleanUnderAllFaults(t, "priorityqueue", recipe) })
 	}
 }
 
@@ -130,11 +103,7 @@ func TestBrokenPriorityQueues(t *testing.T) {
 		t.Run(name, func(t *testing.T) { accused(t, queue(test.change), test.faults, test.property) })
 	}
 	t.Run("nothing", func(t *testing.T) {
-		r, err := sim.Run(t.Context(), queue(func(*hasty) {}),
-			sim.Config{Episodes: 2000, Seed: 1, Faults: world.Watch | world.Time, NoFaultsAtAll: true})
-		if err != nil || r.Verdict != sim.VerdictOK {
-			t.Errorf("without a mistake: %s %s %v %v", r.Verdict, r.Reason, r.Violations, err)
-		}
+		wantClean(t, queue(func(*hasty) {}), world.Watch|world.Time)
 	})
 }
 

@@ -18,9 +18,9 @@ func TestSensitivityOfAPass(t *testing.T) {
 		if of.Model.Name == "" {
 			continue
 		}
-		s := campaign(t, lookUp(t, kind, workload.Ours), sim.Config{Episodes: 200, Seed: 1, Audit: 100}).Sensitivity
+		s := campaign(t, lookUp(t, kind, workload.Ours), sim.Config{Episodes: 80, Seed: 1, Audit: 40}).Sensitivity
 		t.Logf("%s: %+v", kind, s)
-		if s.Episodes < 90 || s.Overlapping == 0 || s.Undecided > 0 || s.Corruptions < 7*s.Episodes ||
+		if s.Episodes < 36 || s.Overlapping == 0 || s.Undecided > 0 || s.Corruptions < 7*s.Episodes ||
 			s.Vacuous() != "" {
 			t.Errorf("%s: %+v is vacuous: %s", kind, s, s.Vacuous())
 		}

@@ -71,7 +71,7 @@ func TestTermEndsAsItIsResigned(t *testing.T) {
 	w := workload.Election(func(c recipes.Conn, path string) workload.Candidate {
 		return &termed{line: newLine(c, path)}
 	})
-	r := campaign(t, w, sim.Config{Episodes: testkit.Share(1500), Seed: 1, Faults: world.Time, NoFaultsAtAll: true})
+	r := campaign(t, w, sim.Config{Episodes: testkit.Sized(300, 1500), Seed: 1, Faults: world.Time, NoFaultsAtAll: true})
 	if r.Verdict != sim.VerdictOK {
 		t.Errorf("%s (%s): %v", r.Verdict, r.Reason, r.Violations)
 	}

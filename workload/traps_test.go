@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
@@ -109,7 +110,7 @@ func TestHandlesThatEndWithTheirSession(t *testing.T) {
 		w := workload.Lock(func(c recipes.Conn, _ string) workload.Locker {
 			return published.NewGoZKLock(test.conn(c), "/t/lock", published.OnlyBugs("L9"))
 		})
-		r := campaign(t, w, sim.Config{Episodes: 6000, Until: "exclusion", Seed: 1, Faults: test.faults,
+		r := campaign(t, w, sim.Config{Episodes: testkit.Sized(1000, 6000), Until: "exclusion", Seed: 1, Faults: test.faults,
 			NoShrink: true})
 		if text := messageOf(r, "exclusion"); (text != "") != test.broken {
 			t.Errorf("%s: exclusion %q", test.name, text)
@@ -139,8 +140,8 @@ func TestOnlyTheDeadReleaseByThemselves(t *testing.T) {
 	})
 	wantBroken(t, w, world.NoFaults, "orphan", "is over, and it is still there")
 	r := campaign(t, workload.Lock(newSilent),
-		sim.Config{Episodes: 2000, Seed: 1, Faults: world.Crash, NoFaultsAtAll: true})
-	if r.Verdict != sim.VerdictOK || r.Struck["crash"] < 100 {
+		sim.Config{Episodes: 400, Seed: 1, Faults: world.Crash, NoFaultsAtAll: true})
+	if r.Verdict != sim.VerdictOK || r.Struck["crash"] < 20 {
 		t.Errorf("%d processes died: %s %s", r.Struck["crash"], r.Verdict, r.Reason)
 	}
 }
@@ -182,7 +183,7 @@ func TestObjectsAreUsedAgain(t *testing.T) {
 		w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 			return &worn{silent: newSilent(c, path).(silent), bad: test.bad}
 		})
-		r := campaign(t, w, sim.Config{Episodes: 2000, Seed: 1, Ops: test.ops, Faults: test.faults, NoFaultsAtAll: true,
+		r := campaign(t, w, sim.Config{Episodes: 500, Seed: 1, Ops: test.ops, Faults: test.faults, NoFaultsAtAll: true,
 			NoShrink: true})
 		if text := messageOf(r, "exclusion"); (text != "") != test.broken ||
 			!test.broken && r.Verdict != sim.VerdictOK {

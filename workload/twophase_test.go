@@ -10,9 +10,6 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// Nothing about a transaction is sequential; its directory is a parent that is never empty for long.
-func TestOurTwoPhaseIsClean(t *testing.T) { wantOursClean(t, "twophase") }
-
 // shaky is two-phase commit in which something can be switched off.
 type shaky struct {
 	*recipes.TwoPhase

@@ -6,11 +6,10 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/recipes/cluster"
-	"github.com/zktorture/zktorture/sim"
 )
 
 func TestCache(t *testing.T) {
-	sim.Check(t, Cache(func(c recipes.Conn, path string) Cacher { return cluster.NewCache(c, path) }))
+	clean(t, Cache(func(c recipes.Conn, path string) Cacher { return cluster.NewCache(c, path) }))
 }
 
 // wrongCache is a cache of which one step is wrong.

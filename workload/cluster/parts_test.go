@@ -6,15 +6,14 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/recipes/cluster"
-	"github.com/zktorture/zktorture/sim"
 )
 
 func TestIDs(t *testing.T) {
-	sim.Check(t, IDs(2, func(c recipes.Conn, path string) Leaser { return cluster.NewIDs(c, path, 2) }))
+	clean(t, IDs(2, func(c recipes.Conn, path string) Leaser { return cluster.NewIDs(c, path, 2) }))
 }
 
 func TestShards(t *testing.T) {
-	sim.Check(t, Shards(func(c recipes.Conn, path string, shards []string) Sharer {
+	clean(t, Shards(func(c recipes.Conn, path string, shards []string) Sharer {
 		return cluster.NewShards(c, path, shards)
 	}))
 }

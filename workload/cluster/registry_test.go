@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/recipes/cluster"
 	"github.com/zktorture/zktorture/sim"
@@ -11,13 +12,19 @@ import (
 )
 
 func TestRegistry(t *testing.T) {
-	sim.Check(t, Registry(func(c recipes.Conn, path, name string) Registrar { return cluster.NewRegistry(c, path, name) }))
+	clean(t, Registry(func(c recipes.Conn, path, name string) Registrar { return cluster.NewRegistry(c, path, name) }))
+}
+
+// clean runs a few episodes of a correct recipe (make thorough: 2,000).
+func clean(t *testing.T, w *workload.Workload) {
+	t.Helper()
+	sim.Check(t, w, sim.WithEpisodes(testkit.Sized(300, 2000)))
 }
 
 // wantBroken looks for a violation of a property.
 func wantBroken(t *testing.T, w *workload.Workload, property string) {
 	t.Helper()
-	r, err := sim.Run(t.Context(), w, sim.Config{Episodes: 5000, Seed: 1, Until: property})
+	r, err := sim.Run(t.Context(), w, sim.Config{Episodes: 5000, Seed: 1, Until: property, NoShrink: true})
 	if err != nil || len(r.Violations) == 0 || r.Violations[0].Property != property {
 		t.Fatalf("%s is not found: %v, %v", property, r.Violations, err)
 	}

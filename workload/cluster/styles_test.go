@@ -123,7 +123,7 @@ func TestOtherStylesAreNotAccused(t *testing.T) {
 		"polls":  Cache(func(c recipes.Conn, path string) Cacher { return &poller{conn: c, path: path} }),
 		"pushes": Cache(func(c recipes.Conn, path string) Cacher { return newPushed(c, path) }, workload.Closing()),
 	} {
-		r, err := sim.Run(t.Context(), w, sim.Config{Episodes: testkit.Share(3000), Seed: 1})
+		r, err := sim.Run(t.Context(), w, sim.Config{Episodes: testkit.Share(testkit.Sized(300, 3000)), Seed: 1})
 		if err != nil || r.Verdict != sim.VerdictOK {
 			t.Errorf("%s: %s (%s), %v", name, r.Verdict, r.Reason, err)
 		}
