@@ -60,9 +60,9 @@ modules: ## the tests of the modules within this one
 	@set -ex; for module in $(MODULES); do \
 	GOMAXPROCS=1 $(IN) $$module test -vet=off -timeout 60m -p 1 $$($(IN) $$module list ./... | grep -v /generate/site); done
 
-pages: site ## the tests of the documentation site, and of pages that run commands of other modules
+pages: site ## the tests of the documentation site, and all commands that pages and the manual show
 	GOMAXPROCS=1 $(IN) docs test -vet=off -timeout 60m ./generate/site
-	ZKTORTURE_DOCS=all GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m -run 'TestDocs/docs/campaign.md' ./internal/cli
+	ZKTORTURE_DOCS=all GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m -run 'TestDocs|TestExamplesOfTheManual' ./internal/cli
 
 short: ## the quick tests only, without real servers
 	$(GO) test -short ./...

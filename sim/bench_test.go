@@ -45,9 +45,9 @@ func TestMemoryDoesNotGrowWithEpisodes(t *testing.T) {
 	testkit.ManyWorlds(t)
 	for _, recipe := range []string{"", "published/WriteLock"} {
 		w := find(t, "lock", recipe)
-		few, many := heapAfter(t, w, 1000), heapAfter(t, w, 5000)
+		few, many := heapAfter(t, w, 500), heapAfter(t, w, 2500)
 		if many > few+few/2+4<<20 {
-			t.Errorf("%s: %d KB after 1000 episodes, %d KB after 5000", w.Recipe(), few>>10, many>>10)
+			t.Errorf("%s: %d KB after 500 episodes, %d KB after 2500", w.Recipe(), few>>10, many>>10)
 		}
 	}
 }

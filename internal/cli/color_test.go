@@ -51,7 +51,7 @@ func TestColouredRun(t *testing.T) {
 	texts := map[bool]string{}
 	for _, color := range []bool{false, true} {
 		var out bytes.Buffer
-		args := strings.Fields("run lock --recipe published/WriteLock --faults none --seed 1 --episodes 20")
+		args := strings.Fields("run lock --recipe published/WriteLock --faults none --seed 1 --episodes 20 --no-shrink")
 		run(t.Context(), args, console.Streams{Stdout: &out, Stderr: &out, Self: "torture", Color: color})
 		texts[color] = timeless(atOnce.ReplaceAllString(out.String(), ""))
 	}
