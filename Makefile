@@ -209,7 +209,7 @@ determinism: ## run SEEDS seeds (default 100000) of all kinds, and ZOO_SEEDS (de
 EXACT ?= 40
 
 exact: ## exact mode: its tests, programs built in it, and EXACT seeds (default 40) compared between processes
-	ZKTORTURE_EXACT=$(EXACT) $(GO) run ./cmd/torture test -count=1 -timeout 120m -run 'Exact|Recorded|Edits' -v ./internal/cli/exact ./sim ./workload/service ./zoo
+	ZKTORTURE_EXACT=$(EXACT) $(GO) run ./cmd/torture test -count=1 -timeout 120m -run 'Exact|Recorded|Edits' -v ./internal/cli/exact ./sim ./sim/world ./workload/service ./zoo
 	ZKTORTURE_EXACT=$(EXACT) $(GO) test -count=1 -vet=off -timeout 60m -run 'Exact|TortureTest' ./internal/cli
 	$(IN) zoo/foreign run github.com/zktorture/zktorture/cmd/torture test -count=1 -vet=off -timeout 60m -run 'Known|GoodDaysAreClean' .
 

@@ -156,9 +156,9 @@ func dialed[T any](l *line.Line, over <-chan T) (net.Conn, error) {
 		l.Close()
 		err = &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
 	}
-	switch d := doorOf(l); {
-	case d.Dead():
-		return nil, d.Stay()
+	switch {
+	case l.Host.Dead():
+		return nil, l.Host.Stay()
 	case err != nil:
 		return nil, err
 	}

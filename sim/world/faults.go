@@ -115,9 +115,11 @@ func ParseFault(name string) (Faults, error) {
 // Target is one place where a fault could strike now, in one of so many variants.
 type Target struct {
 	client   int
-	user     int // or which of a process's clients
+	user     int // or which of a process's clients, or linked and the number of its connection to another process
 	variants int
 }
+
+const linked = 1 << 10 // more than a process has clients
 
 // strike asks whether a fault strikes now, and lets it. It returns false if none did.
 func (w *World) strike() bool {

@@ -18,17 +18,20 @@ const transcriptRule = "----\n"
 // Each transcript is a small scripted world in which one fault strikes, and the trace of what it
 // does. The first line says which rule it shows.
 func TestFaultTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/faults/*.txt")
+	if shown := transcripts(t, "testdata/faults/*.txt"); shown != EveryFault {
+		t.Errorf("no transcript shows %v", EveryFault&^shown)
+	}
+}
+
+func transcripts(t *testing.T, pattern string) (shown Faults) {
+	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no transcripts (%v)", err)
 	}
-	shown := NoFaults
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { shown |= transcript(t, file) })
 	}
-	if shown != EveryFault {
-		t.Errorf("no transcript shows %v", EveryFault&^shown)
-	}
+	return shown
 }
 
 func transcript(t *testing.T, file string) Faults {

@@ -63,6 +63,7 @@ func findLoss(w *World, add func(Target)) {
 			add(Target{client: p.id, user: i, variants: len(losses)})
 		}
 	})
+	w.alive(func(p *process) { w.between.aim(p, add) })
 }
 
 // lossOf is a variant of the loss of a client's connection.
@@ -75,6 +76,10 @@ func lossOf(w *World, c client, variant int) loss {
 }
 
 func strikeLoss(w *World, t Target, variant int) {
+	if t.user >= linked {
+		w.procs[t.client].lose(t.user-linked, variant)
+		return
+	}
 	p, c := w.targeted(t)
 	kind := lossOf(w, c, variant)
 	if kind != lossUnsent && kind < lossMute {

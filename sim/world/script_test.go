@@ -13,6 +13,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/sim/internal/bubble"
 )
 
 // script is an episode in text: what each client does, and what the world does to them.
@@ -21,6 +22,7 @@ import (
 //	faults loss,expiry        what may strike
 //	set LABEL N M             how the world answers a question of its own: N, and M from then on
 //	parents /t/q              znodes that are there at the start
+//	network                   clients reach each other: in exact mode
 //	c1 create /t/a es         client 1 does this, after what it did before
 //	: strike loss c1 1        a fault strikes client 1, in variant 1, as soon as it can
 //	: wait c1 create          what follows waits until client 1 has a create on the wire
@@ -28,6 +30,7 @@ import (
 //	: avoid c1 connect        from here on client 1 does this only if there is nothing else
 type script struct {
 	faults  Faults
+	door    Door
 	set     map[string][]int
 	parents []string
 	clients [][][]string
@@ -44,6 +47,8 @@ func parseScript(t *testing.T, text string) *script {
 			s.faults, _ = ParseFaults(words[1])
 		case words[0] == "set":
 			s.answer(words[1:])
+		case words[0] == "network":
+			s.door = ByDialer
 		case words[0] == "parents":
 			s.parents = append(s.parents, words[1:]...)
 		case words[0] == ":":
@@ -82,7 +87,7 @@ func clientNumber(name string) int {
 
 // Name, Recipe and Plan make a script a workload.
 func (s *script) Name() string         { return "script" }
-func (s *script) Terms() (t Terms)     { return t }
+func (s *script) Terms() Terms         { return Terms{Door: s.door} }
 func (s *script) Recipe() string       { return "text" }
 func (s *script) Plan(p *Plan) Episode { return &scripted{script: s, left: slices.Clone(s.clients)} }
 
@@ -287,6 +292,13 @@ func (s *scriptedSource) holds(words []string) bool {
 		return (words[0] == "deposed") == (s.w.servers.Deposed() >= 0)
 	}
 	p := s.w.procs[clientNumber(words[0])]
+	switch words[1] {
+	case "carry":
+		s.w.Collect()
+		return slices.ContainsFunc(s.w.actions, func(a Action) bool { return matches(words, a) })
+	case "linked":
+		return s.w.CanStrike(Loss, func(t Target) bool { return t.client == p.id && t.variants > len(lossesOfDial) })
+	}
 	_, connected := p.clients[0].Connected()
 	switch words[1] {
 	case "connected":
@@ -382,6 +394,7 @@ func (s *script) play(t *testing.T) []string {
 	source := newScriptedSource(s)
 	o := Play(s, &Settings{
 		Source: source, Faults: s.faults, Clients: 3, Ops: 4, StepsMax: 400, Servers: fakezk.New(fakezk.Config{}), Trace: &trace,
+		Tape: new(bubble.Tape),
 	})
 	o.Conclude(s, 0)
 	if len(source.todo) > 0 {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,14 +23,14 @@ import (
 func init() { bubble.Plug(dialWithin, listenWithin, lookUpWithin, barWithin) }
 
 // dialWithin is the DialContext of a [net.Dialer] in a world.
-func dialWithin(number uint64, ctx context.Context, network, address string) (conn net.Conn, err error) {
+func dialWithin(number uint64, ctx context.Context, network, address string) (net.Conn, error) {
 	o, err := ownerOf(number)
 	at := o.server(network, address)
 	to, host := o.processAt(network, address)
 	switch {
 	case err != nil:
 	case to != nil:
-		return o.connect(to, host)
+		return o.connect(ctx, to, host)
 	case at == nil:
 		err = o.bar("dial "+network+" "+address, o.instead())
 	default:
@@ -49,9 +50,14 @@ func (d *door) plain(ctx context.Context, user int, at *net.TCPAddr) (net.Conn, 
 	case late:
 		return l, nil
 	}
+	return dialedIn(ctx, l)
+}
+
+// dialedIn is [dialed] with a context.
+func dialedIn(ctx context.Context, l *line.Line) (net.Conn, error) {
 	conn, err := dialed(l, ctx.Done())
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-		err = &net.OpError{Op: "dial", Net: "tcp", Addr: at, Err: ctx.Err()}
+		err = &net.OpError{Op: "dial", Net: "tcp", Addr: l.Remote, Err: ctx.Err()}
 	}
 	return conn, err
 }
@@ -101,23 +107,29 @@ func (o owner) server(network, address string) *net.TCPAddr {
 // between is what processes have opened to reach each other; World.mu guards it.
 type between struct {
 	listeners []*listener
-	links     []*link
+	links     []*link // over which something may still come
+	opened    int     // how many there were
+	port      int     // the last that was given
 }
 
-// arrivals adds what can be carried to a process.
+// arrivals adds what can come of a process's dials, and be carried to it.
 func (b *between) arrivals(p *process, add func(kind ActionKind, user int)) {
-	for i, l := range b.links {
-		if l.to == p.door && len(l.sent) > 0 {
-			add(ActCarry, i)
+	for _, l := range b.links {
+		if l.dials && l.door == p.door || !l.dials && l.to == p.door && len(l.sent) > 0 {
+			add(ActCarry, l.number)
 		}
 	}
 }
 
 // cut ends what a process that dies has opened: what it has sent arrives, and then the end.
 func (b *between) cut(d *door) {
-	for _, l := range b.links {
-		if l.door == d {
-			l.sent = append(l.sent, nil)
+	b.listeners = slices.DeleteFunc(b.listeners, func(l *listener) bool { return l.door == d })
+	for _, l := range slices.Clone(b.links) {
+		switch {
+		case l.to == d || l.dials && l.door == d:
+			l.forget()
+		case l.door == d:
+			l.send(nil)
 		}
 	}
 }
@@ -125,8 +137,48 @@ func (b *between) cut(d *door) {
 // end ends all.
 func (b *between) end() {
 	for _, l := range b.links {
-		l.far.HangUp()
+		l.near.Finish()
+		l.far.Finish()
 	}
+}
+
+// heal breaks what is silent.
+func (b *between) heal(w *World) {
+	for _, l := range slices.Clone(b.links) {
+		if l.silent {
+			l.tear()
+			w.settle()
+		}
+	}
+}
+
+// aim adds the connections that a process has dialled, or dials, where they can be struck.
+func (b *between) aim(p *process, add func(Target)) {
+	for _, l := range b.links {
+		if losses := l.losses(); l.door == p.door && len(losses) > 0 {
+			add(Target{client: p.id, user: linked + l.number, variants: len(losses)})
+		}
+	}
+}
+
+// The ports that a process is given that asks for none, as Linux has them.
+const (
+	firstPort = 32768
+	lastPort  = 60999
+)
+
+// free is a port that nobody uses, 0 if there is none.
+func (b *between) free() int {
+	for range lastPort - firstPort + 1 {
+		if b.port++; b.port < firstPort || b.port > lastPort {
+			b.port = firstPort
+		}
+		if !slices.ContainsFunc(b.listeners, func(l *listener) bool { return l.at.Port == b.port }) &&
+			!slices.ContainsFunc(b.links, func(l *link) bool { return l.port == b.port }) {
+			return b.port
+		}
+	}
+	return 0
 }
 
 // listener is where a process of the world is dialled by the others.
@@ -171,9 +223,9 @@ func listenWithin(number uint64, network, address string) (net.Listener, error) 
 	w.enter()
 	defer w.mu.Unlock()
 	if at.Port == 0 {
-		for at.Port = 30000; o.door.listens(at) != nil; at.Port++ {
-		}
-	} else if o.door.listens(at) != nil {
+		at.Port = w.between.free()
+	}
+	if at.Port == 0 || w.between.at(o.door, at) != nil {
 		return nil, &net.OpError{Op: "listen", Net: network, Addr: at, Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}
 	}
 	l := &listener{o.door, at, make(chan net.Conn, 128), make(chan struct{})}
@@ -181,9 +233,9 @@ func listenWithin(number uint64, network, address string) (net.Listener, error) 
 	return l, nil
 }
 
-// listens is what listens at an address of the process, nil if nothing does. World.mu is held.
-func (d *door) listens(at *net.TCPAddr) *listener {
-	for _, l := range d.world.between.listeners {
+// at is what listens at an address of a process, nil if nothing does.
+func (b *between) at(d *door, at *net.TCPAddr) *listener {
+	for _, l := range b.listeners {
 		if l.door == d && l.at.Port == at.Port && (l.at.IP.Equal(at.IP) || !l.at.IP.IsLoopback() && at.IP.IsLoopback()) {
 			return l
 		}
@@ -215,6 +267,9 @@ func (l *listener) Close() error {
 	if i := slices.Index(*all, l); i >= 0 {
 		*all = slices.Delete(*all, i, i+1)
 		close(l.closed)
+		for len(l.dialled) > 0 {
+			(<-l.dialled).(*line.Line).Host.(*link).tear()
+		}
 	}
 	return nil
 }
@@ -222,56 +277,220 @@ func (l *listener) Close() error {
 // Addr implements [net.Listener].
 func (l *listener) Addr() net.Addr { return l.at }
 
-// link is one direction of a connection between processes: what the code of its door writes is on its way until the loop
-// carries it to the other, [ActCarry]. Nothing gets lost, but with a process that dies before it is carried to it.
+// link is one direction of a connection between processes. What the code of its door writes is on its way until the loop
+// carries it to the other, [ActCarry]; before, it answers the dial so. [Loss] strikes in the direction of the dial.
 type link struct {
-	*door
-	to   *door
-	far  *line.Line
-	sent [][]byte // nil: the end; guarded by World.mu
+	*door     // nil of a process that is dialled, until it is connected
+	of        *process
+	number    int
+	to        *door      // nil as long as it is not connected
+	near, far *line.Line // of the door's code, and of the other's
+	back      *link
+	port      int      // that the dialler was given; 0 in the other direction
+	dials     bool     // its dial is not answered yet
+	silent    bool     // nothing that is sent arrives any more
+	sent      [][]byte // nil: the end
 }
 
 // Takes and Closes implement [line.Host].
 func (l *link) Takes(_ *line.Line, b []byte) {
 	l.world.enter()
 	defer l.world.mu.Unlock()
-	l.sent = append(l.sent, b)
+	l.send(b)
 	l.world.wake()
 }
 func (l *link) Closes(of *line.Line) { l.Takes(of, nil) }
 
-// connect dials a process.
-func (o owner) connect(to *process, at *net.TCPAddr) (net.Conn, error) {
-	w := o.world
-	w.enter()
-	defer w.mu.Unlock()
-	l := to.door.listens(at)
-	if l == nil || to.door.Dead() || len(l.dialled) == cap(l.dialled) {
-		return nil, line.ErrRefused
+func (l *link) send(b []byte) {
+	if !l.silent {
+		l.sent = append(l.sent, b)
 	}
-	there, back := &link{door: o.door, to: to.door}, &link{door: to.door, to: o.door}
-	near, far := line.New(there, o.user.Index, 0), line.New(back, 0, 0)
-	near.Raw, near.Local, near.Remote = true, &net.TCPAddr{IP: hostOf(o.user.process), Port: 50000 + len(w.between.links)}, at
-	far.Raw, far.Local, far.Remote = true, at, near.Local
-	there.far, back.far = far, near
-	w.between.links = append(w.between.links, there, back)
-	l.dialled <- far
-	return near, nil
 }
 
-// carry brings the process what another one has sent first over a link.
-func (p *process) carry(over int) {
-	w := p.world
-	l := w.between.links[over]
-	b := l.sent[0]
+// connect dials a process.
+func (o owner) connect(ctx context.Context, to *process, at *net.TCPAddr) (net.Conn, error) {
+	l, err := o.link(to, at)
+	if err != nil {
+		return nil, err
+	}
+	return dialedIn(ctx, l.near)
+}
+
+func (o owner) link(to *process, at *net.TCPAddr) (*link, error) {
+	o.world.enter()
+	defer o.world.mu.Unlock()
+	port := o.world.between.free()
+	select {
+	case <-o.door.released:
+		if o.door.shut.Load() {
+			runtime.Goexit()
+		}
+		return nil, line.ErrRefused
+	default:
+		if port == 0 {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: at, Err: os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)}
+		}
+	}
+	l := &link{door: o.door, of: o.user.process, port: port, dials: true}
+	l.back = &link{of: to, back: l}
+	l.near, l.far = line.New(l, o.user.Index, 0), line.New(l.back, 0, 0)
+	l.back.near, l.back.far = l.far, l.near
+	l.near.Raw, l.near.Local, l.near.Remote = true, &net.TCPAddr{IP: hostOf(o.user.process), Port: port}, at
+	l.far.Raw, l.far.Local, l.far.Remote = true, at, l.near.Local
+	l.begin()
+	o.world.wake()
+	return l, nil
+}
+
+// begin lets something come over the link, and forget nothing any more.
+func (l *link) begin() {
+	b := &l.of.world.between
+	b.opened++
+	l.number = b.opened
+	b.links = append(b.links, l)
+}
+
+func (l *link) forget() {
+	b := &l.of.world.between
+	l.silent, l.sent = true, nil
+	b.links = slices.DeleteFunc(b.links, func(other *link) bool { return other == l })
+}
+
+// tear breaks the connection, which both ends find out at once.
+func (l *link) tear() {
+	for _, l := range [...]*link{l, l.back} {
+		l.forget()
+		l.far.Break()
+	}
+}
+
+// end is that of the link's door, as people call it.
+func (l *link) end() string {
+	return fmt.Sprintf("c%d:%d", l.of.id+1, l.near.Local.(*net.TCPAddr).Port)
+}
+
+// numbered is a link over which something may still come.
+func (b *between) numbered(number int) *link {
+	return b.links[slices.IndexFunc(b.links, func(l *link) bool { return l.number == number })]
+}
+
+// carry lets something come over a link: the answer to the process's dial, or what another one has sent first.
+func (p *process) carry(number int) {
+	if l := p.world.between.numbered(number); l.dials {
+		l.answer()
+	} else {
+		l.deliver()
+	}
+}
+
+// answer lets the dial succeed if somebody listens there.
+func (l *link) answer() {
+	w, to := l.world, l.back.of.door
+	listens := w.between.at(to, l.near.Remote.(*net.TCPAddr))
+	l.of.asks(func() string { return "dial " + l.back.end() })
+	switch what := w.says("dials %s from %s", l.back.end(), l.end()); {
+	case len(l.sent) > 0:
+		w.note(KindShared, l.of.id, "network", "", what+", and has given up")
+		l.forget()
+	case listens == nil || len(listens.dialled) == cap(listens.dialled):
+		w.note(KindShared, l.of.id, "network", "", what+", and is refused")
+		l.forget()
+		l.near.Dialed <- line.ErrRefused
+	default:
+		w.note(KindShared, l.of.id, "network", "", what)
+		l.dials, l.to = false, to
+		l.back.door, l.back.to = to, l.door
+		l.back.begin()
+		listens.dialled <- l.far
+		l.near.Dialed <- nil
+	}
+	l.of.wake(w, l.near.User)
+}
+
+// deliver brings what was sent first.
+func (l *link) deliver() {
+	w, b := l.world, l.sent[0]
 	l.sent = l.sent[1:]
 	w.foldString(string(b))
-	w.note(KindShared, p.id, "network", "", w.says("%d bytes from c%d", len(b), l.process.id+1))
+	what := w.says("%d bytes from %s", len(b), l.end())
 	if l.far.Give(b); b == nil {
+		what = w.says("the end of what comes from %s", l.end())
+		l.forget()
 		l.far.HangUp()
 	}
-	p.wake(w, 0)
+	w.note(KindShared, l.to.process.id, "network", "", what)
+	l.to.process.wake(w, 0)
 }
+
+func (b *between) losses(number int) []loss { return b.numbered(number).losses() }
+
+// losses are the ways in which the connection can be struck, in the direction of its dial: none if it does not leave its host.
+func (l *link) losses() []loss {
+	switch {
+	case l.port == 0 || l.of == l.back.of || l.silent || l.back.silent:
+		return nil
+	case l.dials:
+		return lossesOfDial
+	case len(l.sent) > 0:
+		return lossesOfFrame
+	}
+	return lossesOfLine
+}
+
+// onWay says what is lost with a direction.
+func (l *link) onWay() string {
+	n := 0
+	for _, b := range l.sent {
+		n += len(b)
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d bytes to c%d are lost", n, l.back.of.id+1)
+}
+
+// lose strikes a connection of the process.
+func (p *process) lose(number, variant int) {
+	w, l := p.world, p.world.between.numbered(number)
+	kind := l.losses()[variant]
+	note := func(format string, args ...any) {
+		what := w.says("the connection from %s to %s ", l.end(), l.back.end()) + w.says(format, args...)
+		w.noteFault(Loss, p.id, "", what).Silent = kind >= lossMute && kind != lossRefuse
+	}
+	switch kind {
+	case lossAfter:
+		note("breaks as soon as something has reached c%d, whose answer is lost", l.back.of.id+1)
+		l.deliver()
+		l.tear()
+	case lossBefore, lossIdle:
+		note("breaks%s%s", l.onWay(), l.back.onWay())
+		l.tear()
+	case lossReset:
+		note("is reset, which c%d will notice when it writes%s%s", p.id+1, l.onWay(), l.back.onWay())
+		l.near.Reset()
+		l.far.Break()
+		l.silence()
+		l.back.silence()
+	case lossMute:
+		note("carries nothing more to c%d%s", l.back.of.id+1, l.onWay())
+		l.silence()
+	case lossDeaf:
+		note("carries nothing more to c%d%s", p.id+1, l.back.onWay())
+		l.back.silence()
+	case lossRefuse:
+		note("is refused")
+		l.forget()
+		l.near.Dialed <- line.ErrRefused
+	case lossHalfOpen:
+		note("is made, and nothing else comes through")
+		l.dials = false
+		l.silence()
+		l.near.Dialed <- nil
+	}
+	p.wake(w, l.near.User)
+}
+
+func (l *link) silence() { l.silent, l.sent = true, nil }
 
 // ownerOf finds the owner of a goroutine that asks for the network. One of a dead process stays until the episode is over.
 func ownerOf(number uint64) (owner, error) {

@@ -8,4 +8,8 @@ type between struct{}
 func (*between) arrivals(*process, func(ActionKind, int)) {}
 func (*between) cut(*door)                                {}
 func (*between) end()                                     {}
+func (*between) heal(*World)                              {}
+func (*between) aim(*process, func(Target))               {}
+func (*between) losses(int) []loss                        { return nil }
 func (*process) carry(int)                                {}
+func (*process) lose(number, variant int)                 {}

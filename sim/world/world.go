@@ -551,6 +551,7 @@ func heal(w *World) {
 		}
 		p.healStalls()
 	}
+	w.between.heal(w)
 }
 
 // goOn lets users go on that have waited for the liveness phase.

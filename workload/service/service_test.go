@@ -235,9 +235,60 @@ func TestExactInstancesTalk(t *testing.T) {
 		}
 		return nil
 	}}}}.Workload()
-	r, err := sim.Run(t.Context(), w, sim.Config{Episodes: 100, Seed: 1, Clients: 2, Faults: world.Crash | world.Pause})
+	r, err := sim.Run(t.Context(), w, sim.Config{Episodes: 100, Seed: 1, Clients: 2, Faults: world.Loss | world.Crash | world.Pause})
 	if err != nil || r.Verdict != sim.VerdictOK || r.Rerun.Differed > 0 || r.Barred != nil || asked < 1000 || refused < 10 {
 		t.Errorf("%s %s %v, rerun %+v, barred %q: %d asked, %d refused", r.Verdict, r.Reason, err, r.Rerun, r.Barred, asked, refused)
+	}
+	for _, f := range r.Violations {
+		t.Log(f.Story(w))
+	}
+}
+
+// counting has the last instance count what the first one tells it by HTTP, each time until it is answered. What is told
+// twice as its answer was lost is counted once by its id.
+func counting(byID bool) service.Service {
+	start := func(ctx context.Context, i *service.Instance) error {
+		counted := map[string]bool{}
+		server := &http.Server{Addr: ":8080", Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if id := r.URL.Path; !byID || !counted[id] {
+				counted[id] = true
+				i.Observe("counts", id)
+			}
+		})}
+		go server.ListenAndServe()
+		defer server.Close()
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 3 * time.Second}
+		for n := 0; n < 3 && i.Number == 0 && ctx.Err() == nil; {
+			if r, err := client.Post(fmt.Sprintf("http://%s:8080/%d", i.Hosts[len(i.Hosts)-1], n), "", nil); err == nil {
+				r.Body.Close()
+				n++
+			}
+			time.Sleep(time.Second)
+		}
+		<-ctx.Done()
+		return nil
+	}
+	return service.Service{Start: start, Invariants: []service.Invariant{{Name: "counted-twice", Holds: func(r service.Rest) error {
+		for k, o := range r.Observed {
+			if slices.Contains(r.Observed[:k], o) {
+				return fmt.Errorf("%s was counted twice", o.Value)
+			}
+		}
+		return nil
+	}}}}
+}
+
+// A loss strikes connections between instances, too: an answer is lost, and its story says over which connection.
+func TestExactInstancesLose(t *testing.T) {
+	c := sim.Config{Episodes: 1000, Seed: 1, Clients: 2, Faults: world.Loss, Until: "counted-twice"}
+	w := counting(false).Workload()
+	r, err := sim.Run(t.Context(), w, c)
+	if len(r.Violations) != 1 || !strings.Contains(r.Violations[0].Story(w), "the connection from c1:32768 to c2:8080 breaks as soon as") {
+		t.Errorf("%d violations, %s %s %v", len(r.Violations), r.Verdict, r.Reason, err)
+	}
+	c.Until = ""
+	if r, err = sim.Run(t.Context(), counting(true).Workload(), c); err != nil || r.Verdict != sim.VerdictOK || r.Rerun.Differed > 0 {
+		t.Errorf("counting by id: %s %s %v, rerun %+v", r.Verdict, r.Reason, err, r.Rerun)
 	}
 	for _, f := range r.Violations {
 		t.Log(f.Story(w))

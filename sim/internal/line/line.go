@@ -1,6 +1,7 @@
 package line
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -280,10 +281,17 @@ func (l *Line) Give(b []byte) {
 }
 
 // HangUp lets the client read to the end of what was given, and then find the connection closed. Writes fail.
-func (l *Line) HangUp() {
+func (l *Line) HangUp() { l.cut(io.EOF, errPipe) }
+
+// Break is HangUp of a connection that is not closed but lost, as the client finds out in both directions.
+func (l *Line) Break() {
+	l.cut(l.failed("read", os.NewSyscallError("read", syscall.ECONNRESET)), ErrReset)
+}
+
+func (l *Line) cut(end, broken error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.end, l.broken = io.EOF, errPipe
+	l.end, l.broken = cmp.Or(l.end, end), broken
 	l.wake()
 }
 
