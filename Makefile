@@ -32,7 +32,7 @@ run: ## torture the lock in simulation (the main job; needs Go alone)
 # MODULES are within this one, and have dependencies that it must not have.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 PACKAGES   := $(shell echo $$(($(PROCESSORS) + 4)))
-MODULES  := results zoo/foreign campaign campaign/deploy docs internal/browsertest
+MODULES  := results zoo/foreign campaign campaign/deploy docs examples internal/browsertest
 LONG     := ./internal/cli ./sim ./live/ensemble ./live/worker ./fakezk/conformance ./workload ./zoo ./live ./fakezk/conformance/suites ./story ./sim/internal/shrink ./fakezk/server \
             ./live/ensemble/proxy/chaosproxy ./linearizability ./recipes/zkclient ./live/ensemble/stepper
 ATATIME  := $(MAKE) --no-print-directory -j

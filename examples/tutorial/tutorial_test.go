@@ -1,4 +1,6 @@
-package tutorial_test
+// Package tutorial has the code of docs/tutorial: a lock from its first version, which is wrong, to one that survives all
+// faults. Package mylock is the last version. The patches in steps make it, one after another, of nothing.
+package tutorial
 
 import (
 	"fmt"
@@ -8,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/zktorture/zktorture/examples/tutorial"
 )
 
 // apply applies the patches of steps to a folder.
@@ -42,13 +42,7 @@ func read(t *testing.T, name string) string {
 func TestStepsMakeTheLock(t *testing.T) {
 	dir := t.TempDir()
 	patches, _ := filepath.Glob("steps/*.patch")
-	apply(t, dir, 1, 1)
-	for _, name := range []string{"lock.go", "lock_test.go"} {
-		if diff := cmp.Diff(read(t, filepath.Join(dir, name)), tutorial.First(name, "mylock")); diff != "" {
-			t.Errorf("the first %s (-patched, +returned):\n%s", name, diff)
-		}
-	}
-	apply(t, dir, 2, len(patches))
+	apply(t, dir, 1, len(patches))
 	last, _ := filepath.Glob("mylock/*.go")
 	if len(last) < 3 {
 		t.Errorf("package mylock has only %q", last)

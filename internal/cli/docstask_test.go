@@ -9,8 +9,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/zktorture/zktorture/examples/tutorial"
 )
 
 // aTask is what stands behind "task:" in a comment of a page. It announces the commands of a task of the reader.
@@ -124,7 +122,7 @@ func (d *document) job(step, workflow string) {
 		return
 	}
 	for _, name := range []string{"lock.go", "lock_test.go"} {
-		d.write(name, tutorial.First(name, "mylock"))
+		d.write(name, firstLock(name, "mylock"))
 	}
 	command := strings.Fields(expression.ReplaceAllString(run[1], "20000"))
 	if out := d.tool(command[0], command[1:]...); !strings.Contains(out, "--- FAIL") {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"go/token"
@@ -8,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/zktorture/zktorture/examples/tutorial"
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/wholefile"
 )
@@ -34,13 +34,25 @@ func (n *newCmd) Run(c *console.Context) error {
 		return err
 	}
 	for _, file := range files {
-		if err := wholefile.Write(file, []byte(tutorial.First(filepath.Base(file), name))); err != nil {
+		if err := wholefile.Write(file, []byte(firstLock(filepath.Base(file), name))); err != nil {
 			return err
 		}
 		fmt.Fprintln(c.Stdout, file)
 	}
 	fmt.Fprintf(c.Stdout, "\nThis lock has a bug. Run its test to see it:\n\n  go test %s\n", packagePath(n.Dir))
 	return nil
+}
+
+// first is the first step of examples/tutorial.
+//
+//go:embed first
+var first embed.FS
+
+// firstLock is a file of the lock to begin with, lock.go or lock_test.go, as one of a package of that name.
+func firstLock(file, packageName string) string {
+	text, _ := first.ReadFile("first/" + file + ".txt") // it is there
+	return strings.NewReplacer("Package mylock", "Package "+packageName, "package mylock", "package "+packageName).
+		Replace(string(text))
 }
 
 // absent says which of some files is there already.
