@@ -62,10 +62,11 @@ func parseValue(s string) Value {
 	return Str(s)
 }
 
-// transcript is one history of a file in testdata, and the verdict it should have.
+// transcript is one history of a file in testdata, and the verdict it should have: by Check, by Check with StaleReads,
+// and by the monitor alone.
 type transcript struct {
-	title, want string
-	history     History
+	title, want, stale, monitor string
+	history                     History
 }
 
 func readTranscripts(t testing.TB, model string) []transcript {
@@ -81,7 +82,8 @@ func readTranscripts(t testing.TB, model string) []transcript {
 		switch {
 		case line == "" || line[0] == '#':
 		case line[0] == '=':
-			current.want = strings.TrimSpace(line[1:])
+			current.want, current.monitor, _ = strings.Cut(strings.TrimSpace(line[1:]), "; monitor: ")
+			current.want, current.stale, _ = strings.Cut(current.want, "; stale reads: ")
 			all = append(all, current)
 			current = transcript{}
 		case current.title == "":
@@ -104,22 +106,39 @@ func summary(v Verdict) string {
 	return "ok"
 }
 
+// TestTranscripts: the verdicts are right, and monitor and porcupine agree.
 func TestTranscripts(t *testing.T) {
-	for _, m := range []Model{Lock(), Queue()} {
-		transcripts := readTranscripts(t, m.Name)
-		if len(transcripts) < 20 {
-			t.Fatalf("%s: only %d transcripts were found", m.Name, len(transcripts))
-		}
-		for _, tr := range transcripts {
+	for _, m := range []Model{
+		Lock(), Queue(), RWLock(), Semaphore(2), Counter(), PriorityQueue(), DoubleBarrier(2),
+	} {
+		for _, tr := range readTranscripts(t, m.Name) {
 			t.Run(m.Name+"/"+tr.title, func(t *testing.T) {
-				v := Check(m, tr.history, Options{})[0]
-				if got := summary(v); got != tr.want && !(v.Outcome == Undetermined &&
-					strings.HasPrefix(tr.want, "unknown: ") &&
-					strings.Contains(got, strings.TrimPrefix(tr.want, "unknown: "))) {
-					t.Errorf("got %q, want %q\n%v", got, tr.want, v)
+				wantVerdict(t, Check(m, tr.history, Options{})[0], tr.want)
+				if tr.stale != "" {
+					wantVerdict(t, Check(m, StaleReads(tr.history), Options{})[0], tr.stale)
+				}
+				if m.Validate(tr.history) != nil {
+					return
+				}
+				sortByCall(tr.history)
+				if problem := new(tally).dispute(&contender{model: m}, tr.history); problem != "" {
+					t.Error(problem)
+				}
+				if r := m.monitor(m.steps(tr.history)); tr.monitor != "" && Status(r.Outcome).String() != tr.monitor {
+					t.Errorf("the monitor says %v (%s), not %s", Status(r.Outcome), r.Reason, tr.monitor)
 				}
 			})
 		}
+	}
+}
+
+// wantVerdict wants a verdict, of one that is unknown a part of the reason.
+func wantVerdict(t *testing.T, v Verdict, want string) {
+	t.Helper()
+	got := summary(v)
+	reason, unknown := strings.CutPrefix(want, "unknown: ")
+	if got != want && !(unknown && v.Outcome == Undetermined && strings.Contains(got, reason)) {
+		t.Errorf("got %q, want %q\n%v", got, want, v)
 	}
 }
 

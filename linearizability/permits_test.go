@@ -1,29 +1,9 @@
 package linearizability
 
 import (
-	"strings"
 	"testing"
 	"time"
 )
-
-func TestPermitTranscripts(t *testing.T) {
-	for _, m := range []Model{RWLock(), Semaphore(2)} {
-		transcripts := readTranscripts(t, m.Name)
-		if len(transcripts) < 10 {
-			t.Fatalf("%s: only %d transcripts were found", m.Name, len(transcripts))
-		}
-		for _, tr := range transcripts {
-			t.Run(m.Name+"/"+tr.title, func(t *testing.T) {
-				got := summary(Check(m, tr.history, Options{})[0])
-				reason, unknown := strings.CutPrefix(tr.want, "unknown: ")
-				if got != tr.want && !(unknown && strings.HasPrefix(got, "unknown: ") &&
-					strings.Contains(got, reason)) {
-					t.Errorf("got %q, want %q", got, tr.want)
-				}
-			})
-		}
-	}
-}
 
 // A history too long for a search is judged by the sure holds.
 func TestOverdraftInALongHistory(t *testing.T) {

@@ -64,26 +64,6 @@ func TestPlantedViolation(t *testing.T) {
 	}
 }
 
-// TestLostAmongUnknown holds that a value may be lost as often as removals were, and no oftener.
-func TestLostAmongUnknown(t *testing.T) {
-	h := parseHistory(t, `
-		client 1 offer a [1..2]
-		client 1 offer b [3..4]
-		client 1 offer c [5..6]
-		client 1 offer d [7..8]
-		client 2 poll (unknown) [9..]
-		client 3 poll (unknown) [10..]
-		client 4 poll → d [11..12]
-		client 5 poll (unknown) [13..]`)
-	if v := Check(Queue(), h, Options{})[0]; v.Property != "lost" || len(v.Operations) != 7 {
-		t.Errorf("three values are lost to two removals, but the verdict is %v", v)
-	}
-	h[7].Call = 12
-	if v := Check(Queue(), h, Options{})[0]; v.Outcome != Ok {
-		t.Errorf("three values are lost to three removals, but the verdict is %v", v)
-	}
-}
-
 // Property: any number of goroutines prepare the same steps, and find the same second offer.
 func TestPrepareQueueByMany(t *testing.T) {
 	operation := rapid.Custom(func(t *rapid.T) Operation {
