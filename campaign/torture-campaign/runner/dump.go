@@ -159,7 +159,7 @@ func (s stack) only(f func(frame) bool) (some []frame) {
 
 // machinery is what runs recipes.
 var machinery = regexp.MustCompile(`^github\.com/zktorture/zktorture\.Main$|^github\.com/zktorture/zktorture/` +
-	`(campaign(/failures)?\.|(sim|workload|internal|fakezk|linearizability|story|live)\b)|` +
+	`(campaign(/failures|/units|/command)?\.|(sim|workload|internal|fakezk|linearizability|story|live)\b)|` +
 	`^github\.com/alecthomas/kong\b|^main\.main$`)
 
 // ofRecipe says whether a frame is likely to be of a recipe.
