@@ -197,8 +197,9 @@ foreign: ## make sure that kazoo's and Curator's recipes can be run: install the
 	else apt-get update -q && apt-get install -y -q --no-install-recommends $(FOREIGN); fi
 
 agree: ## compare the judge with exhaustive search on N small histories of each model (default 1000000) from SEED, and with porcupine on N of all
-	ZKTORTURE_AGREE=$(N) ZKTORTURE_AGREE_SEED=$(SEED) $(GO) test -count=1 -timeout 240m -run TheJudgeAgrees -v ./linearizability/exhaustive
-	ZKTORTURE_AGREE=$(N) $(GO) test -count=1 -timeout 120m -run 'TestAgree|TestNever' -v ./linearizability
+	ZKTORTURE_AGREE=$(N) ZKTORTURE_AGREE_SEED=$(SEED) $(IN) results test -count=1 -timeout 240m -run TheJudgeAgrees -v ./internal/exhaustive
+	ZKTORTURE_AGREE=$(N) $(IN) results test -count=1 -timeout 120m -run TestNever -v ./internal/correct
+	ZKTORTURE_AGREE=$(N) $(GO) test -count=1 -timeout 120m -run TestAgree -v ./linearizability
 
 wire: zookeeper ## send the fake and a real server the same N requests (default 1000000) of SEED, and compare the answers: results/wire.md
 	ZKTORTURE_WIRE=$(or $(N),1000000) ZKTORTURE_WIRE_SEED=$(SEED) $(GO) test -count=1 -timeout 240m -run '^TestWire$$' -v ./fakezk/conformance

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/linearizability/correct"
+	"github.com/zktorture/zktorture/results/internal/correct"
 )
 
 const (

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/linearizability/exhaustive"
 	"github.com/zktorture/zktorture/linearizability/operations"
 	"github.com/zktorture/zktorture/linearizability/sensitivity"
+	"github.com/zktorture/zktorture/results/internal/exhaustive"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"

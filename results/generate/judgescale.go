@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	lin "github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/linearizability/correct"
+	"github.com/zktorture/zktorture/results/internal/correct"
 	"github.com/zktorture/zktorture/results/internal/longhistory"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	lin "github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/linearizability/correct"
+	"github.com/zktorture/zktorture/results/internal/correct"
 )
 
 // op is an operation of a client, from call to return, with a result.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	lin "github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/linearizability/exhaustive"
+	"github.com/zktorture/zktorture/results/internal/exhaustive"
 )
 
 // TestShortOnesAreLegal draws histories short enough to try all orders. All must be legal.

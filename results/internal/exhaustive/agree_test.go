@@ -12,7 +12,7 @@ import (
 	"time"
 
 	lin "github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/linearizability/correct"
+	"github.com/zktorture/zktorture/results/internal/correct"
 )
 
 // effort is the number of histories of each model, ZKTORTURE_AGREE or a few, and the seed, ZKTORTURE_AGREE_SEED or 3.

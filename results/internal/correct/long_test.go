@@ -1,4 +1,4 @@
-package linearizability_test
+package correct
 
 import (
 	"math/rand/v2"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/linearizability/correct"
 )
 
 // longHistories is how many long histories TestNeverAccusedLong draws in all: as many as ZKTORTURE_AGREE
@@ -32,8 +31,8 @@ var undecidedMax = map[string]int{"queue": 1, "priorityqueue": 1, "lock": 1, "el
 // TestNeverAccusedLong judges long histories that are correct by construction, with unknown outcomes, equal
 // stamps and reads from servers that lag. None may be accused.
 func TestNeverAccusedLong(t *testing.T) {
-	each := max(1, longHistories(t)/len(correct.Models))
-	for _, model := range correct.Models {
+	each := max(1, longHistories(t)/len(Models))
+	for _, model := range Models {
 		t.Run(model, func(t *testing.T) {
 			seen := map[linearizability.Status]int{}
 			for i := range each {
@@ -51,7 +50,7 @@ func TestNeverAccusedLong(t *testing.T) {
 }
 
 func judgeCorrect(t *testing.T, model string, i uint64) linearizability.Verdict {
-	c, err := correct.New(model, i)
+	c, err := New(model, i)
 	if err != nil || len(c.History) < c.Shape.Operations {
 		t.Fatalf("case %d: %v", i, err)
 	}
@@ -69,8 +68,8 @@ func judgeCorrect(t *testing.T, model string, i uint64) linearizability.Verdict 
 // an order never ended on: the monitor gave up, for one release in 30,000 operations.
 func TestLongRWLockInDoubt(t *testing.T) {
 	for seed := range uint64(2) {
-		shape := correct.Shape{Operations: 30_000, Clients: 16, Early: 30, Late: 30, Unknown: 0.1, Tick: 1}
-		h := correct.Draw(rand.New(rand.NewPCG(7, seed)), "rwlock", linearizability.Parameters{}, shape)
+		shape := Shape{Operations: 30_000, Clients: 16, Early: 30, Late: 30, Unknown: 0.1, Tick: 1}
+		h := Draw(rand.New(rand.NewPCG(7, seed)), "rwlock", linearizability.Parameters{}, shape)
 		if v := linearizability.Check(linearizability.RWLock(), h,
 			linearizability.Options{})[0]; v.Outcome != linearizability.Ok {
 			t.Error(seed, v, v.Tried)
