@@ -32,8 +32,8 @@ run: ## torture the lock in simulation (the main job; needs Go alone)
 # MODULES are within this one, and have dependencies that it must not have.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 PACKAGES   := $(shell echo $$(($(PROCESSORS) + 4)))
-MODULES  := results zoo/foreign campaign campaign/deploy docs examples internal/browsertest
-LONG     := ./internal/cli ./sim ./live/ensemble ./live/worker ./fakezk/conformance ./workload ./zoo ./live ./fakezk/conformance/suites ./story ./sim/internal/shrink ./fakezk/server \
+MODULES  := results zoo/foreign campaign campaign/deploy docs examples fakezk/conformance internal/browsertest
+LONG     := ./internal/cli ./sim ./live/ensemble ./live/worker ./workload ./zoo ./live ./story ./sim/internal/shrink ./fakezk/server \
             ./live/ensemble/proxy/chaosproxy ./linearizability ./recipes/zkclient ./live/ensemble/stepper
 ATATIME  := $(MAKE) --no-print-directory -j
 
@@ -202,7 +202,7 @@ agree: ## compare the judge with exhaustive search on N small histories of each 
 	ZKTORTURE_AGREE=$(N) $(GO) test -count=1 -timeout 120m -run TestAgree -v ./linearizability
 
 wire: zookeeper ## send the fake and a real server the same N requests (default 1000000) of SEED, and compare the answers: results/wire.md
-	ZKTORTURE_WIRE=$(or $(N),1000000) ZKTORTURE_WIRE_SEED=$(SEED) $(GO) test -count=1 -timeout 240m -run '^TestWire$$' -v ./fakezk/conformance
+	ZKTORTURE_WIRE=$(or $(N),1000000) ZKTORTURE_WIRE_SEED=$(SEED) $(IN) fakezk/conformance test -count=1 -timeout 240m -run '^TestWire$$' -v .
 
 determinism: ## run SEEDS seeds (default 100000) of all kinds, and ZOO_SEEDS (default 2000) of each recipe of the zoo, three times and compare them one by one
 	ZKTORTURE_SEEDS=$(SEEDS) ZKTORTURE_ZOO_SEEDS=$(ZOO_SEEDS) $(GO) test -count=1 -timeout 120m -run Determinism -v ./sim
@@ -234,7 +234,7 @@ million: ## a million episodes of every recipe, or of KIND=lock: results/million
 
 suites: zookeeper clients ## torture's servers beside real ones: Curator, zkCli, the C client, go-zookeeper's and kazoo's own tests (five minutes)
 	@dpkg -s $(CLIENTS) >/dev/null 2>&1 || { echo "suites: not all of $(CLIENTS) are here"; exit 2; }
-	ZKTORTURE_SUITES=all $(GO) test -count=1 -timeout 60m -parallel 2 -v ./fakezk/conformance/suites
+	ZKTORTURE_SUITES=all $(IN) fakezk/conformance test -count=1 -timeout 60m -parallel 2 -v ./suites
 
 campaign: ## all recipes of ours and the zoo for HOURS hours (default 1), and AGAIN hours (0.25) with what that has found: results/campaign/
 	rm -rf out/campaign results/campaign/night-* && mkdir -p out/campaign
@@ -267,7 +267,8 @@ kills: ## kill a run on real servers fifty times, and see that nothing is left: 
 	ZKTORTURE_KILLS=50 $(GO) test -count=1 -timeout 60m -run '^TestKilledRun$$' -v ./internal/cli
 
 thorough: ## the tests of which make test takes a few animals, seeds or episodes, with all of them (three quarters of an hour)
-	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 120m ./story ./sim/... ./zoo/... ./workload/... ./fakezk/conformance
+	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 120m ./story ./sim/... ./zoo/... ./workload/...
+	ZKTORTURE_THOROUGH=all $(IN) fakezk/conformance test -count=1 -timeout 120m .
 	ZKTORTURE_THOROUGH=all $(IN) results test -count=1 -timeout 120m ./...
 	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 60m -run RunToldToEnd ./internal/cli
 

@@ -64,7 +64,7 @@ var mayImport = map[string]string{
 }
 
 // testsOnly are packages that tests of others import, and nothing else, and programs that only tests run.
-var testsOnly = map[string]bool{"fakezk/fakezktest": true, "fakezk/conformance": true, "story/reworded": true}
+var testsOnly = map[string]bool{"fakezk/fakezktest": true, "story/reworded": true}
 
 func TestImportsPointOneWay(t *testing.T) {
 	seen := map[string]bool{}

@@ -57,7 +57,7 @@ var pictured = []string{
 	"live", "live/confirm", "live/outcome", "live/worker", "live/ensemble",
 	"workload", "story", "story/index",
 	"sim", "sim/replay", "sim/world", "sim/internal", "sim/internal/bubble", "sim/internal/line",
-	"fakezk", "fakezk/conformance", "fakezk/fakezktest", "fakezk/server", "fakezk/protocol", "fakezk/goclient", "fakezk/wire",
+	"fakezk", "fakezk/fakezktest", "fakezk/server", "fakezk/protocol", "fakezk/goclient", "fakezk/wire",
 	"linearizability", "recipes", "recipes/zkclient",
 }
 
