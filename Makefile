@@ -267,7 +267,7 @@ kills: ## kill a run on real servers fifty times, and see that nothing is left: 
 	ZKTORTURE_KILLS=50 $(GO) test -count=1 -timeout 60m -run '^TestKilledRun$$' -v ./internal/cli
 
 thorough: ## the tests of which make test takes a few animals, seeds or episodes, with all of them (three quarters of an hour)
-	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 120m ./story ./sim/... ./zoo/... ./workload/... ./live/ensemble
+	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 120m ./story ./sim/... ./zoo/... ./workload/... ./live/ensemble ./live/worker
 	ZKTORTURE_THOROUGH=all $(IN) fakezk/conformance test -count=1 -timeout 120m .
 	ZKTORTURE_THOROUGH=all $(IN) results test -count=1 -timeout 120m ./...
 	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 60m -run RunToldToEnd ./internal/cli

@@ -106,16 +106,17 @@ func messages(r sim.Result) (text string) {
 // Our own recipes pass in processes of their own, and a broken one is caught.
 func TestOursOnRealServers(t *testing.T) {
 	e, observer := realServers(t)
+	rounds := testkit.Sized(6, 15)
 	for kind, op := range map[string]string{
 		"lock": "acquire", "queue": "offer", "counter": "add", "election": "elected",
 		"rwlock": "acquire", "semaphore": "acquire", "barrier": "wait",
 		"lockingqueue": "claim", "membership": "join", "doublebarrier": "enter",
 		"registry": "register", "cache": "next", "ids": "lease", "shards": "share",
 	} {
-		r, h := run(t, e, observer, kind, inRole("recipe", "ours"), 15, testkit.Hang)
+		r, h := run(t, e, observer, kind, inRole("recipe", "ours"), rounds, testkit.Hang)
 		times, failed := done(h, op)
 		t.Logf("%s: %d operations in %v", kind, r.Operations, r.Elapsed)
-		if r.Verdict != sim.VerdictOK || r.Episodes != 15 || times < 15 {
+		if r.Verdict != sim.VerdictOK || r.Episodes != rounds || times < rounds {
 			t.Errorf("%s: %s (%s), %d rounds, %s %d times, %d operations failed%s", kind, r.Verdict, r.Reason,
 				r.Episodes, op, times, failed, messages(r))
 		}

@@ -151,7 +151,7 @@ func TestDetourChangesNothing(t *testing.T) {
 		direct, _ = direct.With(workload.Ours, direct.Make, func(e workload.Episode, path string) workload.Episode {
 			return oneEach{e, path}
 		})
-		cfg := sim.Config{Episodes: 300, Faults: world.NoFaults, NoFaultsAtAll: true}
+		cfg := sim.Config{Episodes: testkit.Sized(80, 300), Faults: world.NoFaults, NoFaultsAtAll: true}
 		want, got := runRemote(t, direct, cfg), runRemote(t, looped(t, kind, workload.Ours), cfg)
 		if got.Hash != want.Hash || got.Verdict != sim.VerdictOK {
 			t.Errorf("%s: %s, hash %x, want ok, %x: %s", kind, got.Verdict, got.Hash, want.Hash, messages(got))
@@ -163,7 +163,7 @@ func TestDetourChangesNothing(t *testing.T) {
 // under all faults, as without the detour.
 func TestDetourAccusesNobody(t *testing.T) {
 	for _, kind := range kindNames() {
-		r := runRemote(t, looped(t, kind, workload.Ours), sim.Config{Episodes: 1500})
+		r := runRemote(t, looped(t, kind, workload.Ours), sim.Config{Episodes: testkit.Sized(200, 1500)})
 		if r.Verdict != sim.VerdictOK {
 			t.Errorf("%s: %s (%s) %s", kind, r.Verdict, r.Reason, messages(r))
 		}
@@ -177,7 +177,7 @@ func TestDetourHidesNothing(t *testing.T) {
 		{"queue", "published/DistributedQueue", "unexpected-error"},
 	} {
 		r := runRemote(t, looped(t, of[0], of[1]),
-			sim.Config{Episodes: 1500, Faults: world.NoFaults, NoFaultsAtAll: true})
+			sim.Config{Episodes: 1500, Until: of[2], Faults: world.NoFaults, NoFaultsAtAll: true})
 		if !slices.ContainsFunc(r.Violations, func(f sim.Found) bool { return f.Property == of[2] }) {
 			t.Errorf("%v: %s %s", of, r.Verdict, messages(r))
 		}
