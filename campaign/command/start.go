@@ -28,7 +28,7 @@ type startCmd struct {
 	Dir      string `help:"The campaign's folder (default: campaign-NAME). Start again with the same folder to continue a campaign." type:"path"`
 	Workers  int    `help:"How many units this process runs at a time (default: one for each processor); 0: none, other workers run all." default:"-1" placeholder:"N"`
 	Listen   string `help:"The address for workers on other machines; TLS is used unless it is a loopback address (default: ${default}, a free port)." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
-	Page     string `help:"The address of the live page; with TLS, and the token as password, unless it is a loopback address; \"\": no page (default: ${default})." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
+	Page     string `help:"The address of the live page; with TLS, and the token as password, unless it is a loopback address; \"\": no page (default: ${default})." default:"127.0.0.1:0" placeholder:"HOST:PORT" empty:""`
 	Failures string `help:"Record failures in this folder, and run again first those that it holds." placeholder:"DIR" type:"path"`
 
 	TLSCert string `name:"tls-cert" help:"A certificate, instead of one that the campaign makes." placeholder:"FILE" type:"path" and:"tls"`

@@ -91,9 +91,9 @@ func EmptyValue(label string) error {
 }
 
 // notEmpty refuses flags with an empty value, as from an unset shell variable. Such a flag would count as absent, and
-// mean plain text instead of TLS, for example.
+// mean plain text instead of TLS, for example. Those whose tag is empty:"" have a meaning for it.
 func notEmpty(v *kong.Value) error {
-	if v.Flag != nil && v.Target.Kind() == reflect.String && v.Target.Len() == 0 {
+	if v.Flag != nil && v.Target.Kind() == reflect.String && v.Target.Len() == 0 && !v.Tag.Has("empty") {
 		return EmptyValue(label(v))
 	}
 	return nil
