@@ -304,7 +304,7 @@ func (d *document) install(module, name, command string) {
 // tool runs a program. It may fail, as a test in an example may, but it must exist.
 func (d *document) tool(name string, args ...string) string {
 	cmd := exec.Command(name, args...)
-	cmd.Env = append(append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "GITHUB_ACTIONS="), d.env...)
+	cmd.Env = append(append(os.Environ(), "GOFLAGS=-mod=mod -vet=off", "GOWORK=off", "GITHUB_ACTIONS="), d.env...)
 	out, err := cmd.CombinedOutput()
 	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || name == "git") {
 		d.t.Errorf("%s %s: %v %v\n%s", name, strings.Join(args, " "), err, exit, out)

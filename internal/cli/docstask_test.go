@@ -57,7 +57,7 @@ func (d *document) shell(script string) (status int, out string) {
 	cmd := exec.Command("sh", "-c", script+"\nstatus=$?\n[ -z \"$!\" ] || kill $!\nexit $status\n")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"),
-		"GOPROXY=off", "GOSUMDB=off", "GOWORK=off", "GOFLAGS=")
+		"GOPROXY=off", "GOSUMDB=off", "GOWORK=off", "GOFLAGS=-vet=off")
 	text, err := cmd.CombinedOutput()
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 		d.t.Fatal(err)
