@@ -270,7 +270,7 @@ thorough: ## the tests of which make test takes a few animals, seeds or episodes
 	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 120m ./story ./sim/... ./zoo/... ./workload/... ./live/ensemble ./live/worker
 	ZKTORTURE_THOROUGH=all $(IN) fakezk/conformance test -count=1 -timeout 120m .
 	ZKTORTURE_THOROUGH=all $(IN) results test -count=1 -timeout 120m ./...
-	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 60m -run RunToldToEnd ./internal/cli
+	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 60m -run 'RunToldToEnd|Confirm' ./internal/cli
 
 checks: ## sim.Check on 42 broken recipes with 20 seeds each: every test ends with a story (a quarter of an hour)
 	ZKTORTURE_CHECKS=all $(GO) test -count=1 -timeout 120m -run CheckEndsWithAStory -v ./sim

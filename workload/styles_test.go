@@ -33,8 +33,8 @@ func TestOtherStyles(t *testing.T) {
 		"places":       lock(func(l *line) workload.Locker { return &placed{line: l} }, workload.Waive("herd")),
 		"notes":        lock(func(l *line) workload.Locker { return &noting{line: l} }),
 		"actor": workload.Lock(func(c recipes.Conn, path string) workload.Locker {
-			a := newRequester(c)
-			return &acting{newLine(a, path), a}
+			a := newRequester()
+			return &acting{newLine(recipes.Around(c, a.ask), path), a}
 		}, workload.Closing()),
 		"compare-and-swap": workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 			return &swapped{conn: c, path: path}
@@ -486,16 +486,15 @@ func (p *noting) Lock(ctx context.Context) error {
 	return p.line.Lock(ctx)
 }
 
-// requester is a connection whose requests one goroutine sends, one after the other.
+// requester has one goroutine that sends all requests, one after the other.
 type requester struct {
-	recipes.Conn
 	do   chan func()
 	stop sync.Once
 	done chan struct{}
 }
 
-func newRequester(c recipes.Conn) *requester {
-	a := &requester{Conn: c, do: make(chan func()), done: make(chan struct{})}
+func newRequester() *requester {
+	a := &requester{do: make(chan func()), done: make(chan struct{})}
 	go func() {
 		for {
 			select {
@@ -509,57 +508,14 @@ func newRequester(c recipes.Conn) *requester {
 	return a
 }
 
-func (a *requester) ask(f func()) bool {
-	answered := make(chan struct{})
+func (a *requester) ask(_, _ string, send func() error) error {
+	answered := make(chan error, 1)
 	select {
-	case a.do <- func() { f(); close(answered) }:
-		<-answered
-		return true
+	case a.do <- func() { answered <- send() }:
+		return <-answered
 	case <-a.done:
-		return false
+		return zk.ErrClosing
 	}
-}
-
-func (a *requester) Create(path string, data []byte, flags int32, acl []zk.ACL) (made string, err error) {
-	if !a.ask(func() { made, err = a.Conn.Create(path, data, flags, acl) }) {
-		err = zk.ErrClosing
-	}
-	return made, err
-}
-
-func (a *requester) Delete(path string, version int32) (err error) {
-	if !a.ask(func() { err = a.Conn.Delete(path, version) }) {
-		err = zk.ErrClosing
-	}
-	return err
-}
-
-func (a *requester) Children(path string) (names []string, stat *zk.Stat, err error) {
-	if !a.ask(func() { names, stat, err = a.Conn.Children(path) }) {
-		err = zk.ErrClosing
-	}
-	return names, stat, err
-}
-
-func (a *requester) Exists(path string) (there bool, stat *zk.Stat, err error) {
-	if !a.ask(func() { there, stat, err = a.Conn.Exists(path) }) {
-		err = zk.ErrClosing
-	}
-	return there, stat, err
-}
-
-func (a *requester) GetW(path string) (data []byte, stat *zk.Stat, event <-chan zk.Event, err error) {
-	if !a.ask(func() { data, stat, event, err = a.Conn.GetW(path) }) {
-		err = zk.ErrClosing
-	}
-	return data, stat, event, err
-}
-
-func (a *requester) Sync(path string) (synced string, err error) {
-	if !a.ask(func() { synced, err = a.Conn.Sync(path) }) {
-		err = zk.ErrClosing
-	}
-	return synced, err
 }
 
 type acting struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
@@ -47,9 +48,10 @@ func TestConfirmOf(t *testing.T) {
 	broken := workload.Of(workload.Lock, newZKLock)
 	correct := workload.Of(workload.Lock, func(c *zk.Conn, path string) workload.Locker { return recipes.NewLock(c, path) })
 	silent := func(s world.Step) bool { return s.Silent }
-	for name, has := range map[string]func(world.Step) bool{
-		"loss": nil, "silent": silent, "lag": nil, "expiry": nil, "crash,loss": func(s world.Step) bool { return s.Fault == world.Crash },
-	} {
+	crash := func(s world.Step) bool { return s.Fault == world.Crash }
+	some := map[string]func(world.Step) bool{"silent": silent, "expiry": nil, "crash,loss": crash}
+	all := map[string]func(world.Step) bool{"loss": nil, "silent": silent, "lag": nil, "expiry": nil, "crash,loss": crash}
+	for name, has := range testkit.Sized(some, all) {
 		t.Run(name, func(t *testing.T) {
 			example := exampleWith(t, broken, name, has)
 			for _, w := range []*workload.Workload{broken, correct} {
