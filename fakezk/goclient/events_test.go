@@ -13,90 +13,15 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-const (
-	connecting   = "EventSession StateConnecting"
-	connected    = "EventSession StateConnected"
-	hasSession   = "EventSession StateHasSession"
-	disconnected = "EventSession StateDisconnected"
-	expired      = "EventSession StateExpired"
-)
-
-// TestSessionEvents: each reader has a channel of its own, which begins with how the connection came about.
-func TestSessionEvents(t *testing.T) {
+// An event of a connection names its server.
+func TestEventsNameTheServer(t *testing.T) {
 	w := newWire(fakezk.Config{Replicas: 2})
 	c := w.client()
-	conn := c.Handle(0)
-	before := conn.SessionEvents()
-	wantEvents(t, before)
-	if server := conn.Server(); server != "" {
-		t.Errorf("before it connects the server is %q", server)
-	}
-	c.Dial(w.now, 1)
-	first := conn.SessionEvents()
-	if e := <-first; e.Server != "fake-1:2181" || conn.Server() != e.Server {
-		t.Errorf("it connects to %q, and the server is %q", e.Server, conn.Server())
-	}
-	wantEvents(t, before, connecting, connected, hasSession)
-	wantEvents(t, first, connected, hasSession)
-	c.Break(zk.ErrConnectionClosed)
-	second := conn.SessionEvents()
-	wantEvents(t, first, disconnected)
-	wantEvents(t, second, connecting, connected, hasSession, disconnected)
-	w.servers.Expire(w.now, c.Session())
-	c.Dial(w.now, 0)
-	c.Dial(w.now, 0)
-	wantEvents(t, first, connecting, connected, expired, disconnected, connecting, connected)
-	c.Finish()
-	wantEvents(t, first, disconnected, "closed")
-	wantEvents(t, conn.SessionEvents(), connecting, connected, hasSession, disconnected, "closed")
-}
-
-// TestEventsOfARefusal: a server that is behind the client accepts the connection and closes it.
-func TestEventsOfARefusal(t *testing.T) {
-	w := newWire(fakezk.Config{Replicas: 2})
-	w.servers.SetLag(1, true)
-	c := w.client()
-	conn := c.Handle(0)
-	c.Dial(w.now, 0)
-	if err := w.do(c, create(conn, "/a", 0)); err != nil {
-		t.Fatal(err)
-	}
-	c.Break(zk.ErrConnectionClosed)
-	drain(c.Events())
-	if err := c.Dial(w.now, 1); err != goclient.ErrRefused {
-		t.Fatal(err)
-	}
-	wantEvents(t, c.Events(), connecting, connected, disconnected)
-}
-
-// TestHeldEvents: what is held back comes when Tell says so, and no more of it than go-zookeeper's channel and a
-// reader who waits have room for.
-func TestHeldEvents(t *testing.T) {
-	w := newWire(fakezk.Config{})
-	c := w.client()
-	c.HoldEvents = true
 	events := c.Handle(0).SessionEvents()
-	for range 2 {
-		c.Dial(w.now, 0)
-		c.Break(zk.ErrConnectionClosed)
+	c.Dial(w.now, 1)
+	if e := <-events; e.Server != "fake-1:2181" {
+		t.Errorf("it connects to %q", e.Server)
 	}
-	wantEvents(t, events)
-	if held := c.Held(0); held != 7 {
-		t.Errorf("%d events are held, want 7 of 8", held)
-	}
-	c.Tell(0)
-	wantEvents(t, events, connecting)
-	for range 6 {
-		c.Tell(0)
-	}
-	c.Dial(w.now, 0) // there is no room
-	if held := c.Held(0); held != 0 {
-		t.Errorf("%d events are held for a full channel", held)
-	}
-	wantEvents(t, events, connected, hasSession, disconnected, connecting, connected, hasSession)
-	c.Break(zk.ErrConnectionClosed)
-	c.Finish()
-	wantEvents(t, events, disconnected, disconnected, "closed")
 }
 
 // TestSessionEventsAreThoseOfTheAdapter: whatever happens and whoever reads when, the fake's channels hold what those
