@@ -8,6 +8,7 @@
 export GOWORK := off
 GO   ?= go
 IN   := GOWORK= $(GO) -C
+TORTURE := GOWORK= $(GO) run ./cmd/torture
 RESULTS := GOWORK= $(GO) run ./results/generate
 SEED ?= 1
 SEEDS ?= 100000
@@ -22,7 +23,7 @@ help: ## list the targets
 	@grep -hE '^[a-zA-Z%-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
 run: ## torture the lock in simulation (the main job; needs Go alone)
-	$(GO) run -v ./cmd/torture run lock # -v names packages while they are built, the first time for up to a minute
+	GOWORK= $(GO) run -v ./cmd/torture run lock # -v names packages while they are built, the first time for up to a minute
 
 # Simulated worlds run one goroutine at a time: with two processors a package takes up to twice the processor time. So
 # each gets one; tests that want more ask for them. Tests of real servers wait much of the time. So there are four packages
@@ -32,13 +33,14 @@ run: ## torture the lock in simulation (the main job; needs Go alone)
 # MODULES are within this one, and have dependencies that it must not have.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 PACKAGES   := $(shell echo $$(($(PROCESSORS) + 4)))
-MODULES  := results zoo/foreign campaign campaign/deploy docs examples fakezk/conformance internal/browsertest
-LONG     := ./internal/cli ./sim ./live/ensemble ./live/worker ./workload ./zoo ./live ./story ./sim/internal/shrink ./fakezk/server \
+MODULES  := $(filter-out internal/tools,$(patsubst %/go.mod,%,$(shell git ls-files '*/go.mod')))
+LONG     := ./sim ./live/ensemble ./live/worker ./workload ./live ./story ./sim/internal/shrink ./fakezk/server \
             ./live/ensemble/proxy/chaosproxy ./linearizability ./recipes/zkclient ./live/ensemble/stepper
+COMMAND  := ./cmd/torture ./zoo/...
 ATATIME  := $(MAKE) --no-print-directory -j
 
 test: export GOGC := 400
-test: ## all tests of this module, and what they need: real servers, other clients
+test: ## all tests of this module, of the command and of the zoo, and what they need: real servers, other clients
 	@$(ATATIME) 2 needs compiled
 	@$(MAKE) --no-print-directory packages
 
@@ -52,20 +54,23 @@ needs: # one after the other, as they wait for the same locks
 
 compiled: # all packages and their tests, for which there is time while the network is waited for
 	$(GO) list -deps -test -export ./... >/dev/null
+	GOWORK= $(GO) list -deps -test -export $(COMMAND) >/dev/null
 
-packages: ## the tests of this module, but for those of race and exact, and of pages
+packages: ## the tests of this module, of the command and of the zoo, but for those of race and exact, and of pages
+	GOMAXPROCS=1 GOWORK= $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(COMMAND)
 	GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(LONG) ./...
 
-modules: ## the tests of the modules within this one
-	@set -ex; for module in $(MODULES); do \
+modules: ## the tests of the other modules within this one
+	@set -ex; for module in $(filter-out cmd/torture zoo,$(MODULES)); do \
 	GOMAXPROCS=1 $(IN) $$module test -vet=off -timeout 60m -p 1 $$($(IN) $$module list ./... | grep -v /generate/site); done
 
 pages: site ## the tests of the documentation site, and all commands that pages and the manual show
 	GOMAXPROCS=1 $(IN) docs test -vet=off -timeout 60m ./generate/site
-	ZKTORTURE_DOCS=all GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m -run 'TestDocs|TestExamplesOfTheManual' ./internal/cli
+	ZKTORTURE_DOCS=all GOMAXPROCS=1 $(IN) cmd/torture test -vet=off -timeout 60m -run 'TestDocs|TestExamplesOfTheManual' .
 
 short: ## the quick tests only, without real servers
 	$(GO) test -short ./...
+	GOWORK= $(GO) test -short $(COMMAND)
 
 lint: licences ## gofmt, go vet, staticcheck and licences
 	@files="$$(gofmt -l .)"; if [ -n "$$files" ]; then echo "gofmt -w is needed for: $$files"; exit 1; fi
@@ -79,7 +84,7 @@ TARGETS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windo
 
 cross: ## build the commands, and vet all packages and tests, for every system and processor of a release
 	@set -e; export CGO_ENABLED=0; for target in $(TARGETS); do export GOOS=$${target%/*} GOARCH=$${target#*/}; \
-	echo "cross: $$target"; $(GO) build -o /dev/null ./cmd/torture; $(IN) campaign build -o /dev/null ./torture-campaign; \
+	echo "cross: $$target"; $(IN) cmd/torture build -o /dev/null .; $(IN) campaign build -o /dev/null ./torture-campaign; \
 	$(GO) vet ./...; for module in $(MODULES); do $(IN) $$module vet ./...; done; done
 
 # The packages that the simulator is made of. Their recorded hashes are the same on all processors.
@@ -103,7 +108,7 @@ licences: ## check that all modules that are used have licences that are allowed
 VULNDB ?= https://vuln.go.dev
 
 vuln: ## look for known vulnerabilities in what the commands are made of (VULNDB: the database, https://vuln.go.dev)
-	@vulncheck="$$($(GO) tool -modfile=internal/tools/go.mod -n govulncheck)"; for module in . campaign; do \
+	@vulncheck="$$($(GO) tool -modfile=internal/tools/go.mod -n govulncheck)"; for module in . cmd/torture campaign; do \
 	(cd $$module && GOWORK= "$$vulncheck" -db $(VULNDB) ./...) && continue; status=$$?; \
 	test $$status = 3 || echo "vuln: nothing was checked, because govulncheck failed. It needs $(VULNDB): run it where that" \
 	"can be reached, or name a copy: make vuln VULNDB=file:///path/to/vulndb"; exit $$status; done
@@ -147,6 +152,7 @@ race: ## the quick tests of concurrent packages with the race detector (needs a 
 
 race-all: ## the quick tests of all packages, and of campaigns, with the race detector (long)
 	$(GO) test -vet=off -race -short -timeout 120m -p 1 ./...
+	GOWORK= $(GO) test -vet=off -race -short -timeout 120m -p 1 $(COMMAND)
 	$(IN) campaign test -vet=off -race -short -timeout 60m -p 1 ./...
 
 validate: ## the manifests of campaign/deploy/: rendered as kubectl does, and held against Kubernetes's own schemas
@@ -205,26 +211,27 @@ wire: zookeeper ## send the fake and a real server the same N requests (default 
 	ZKTORTURE_WIRE=$(or $(N),1000000) ZKTORTURE_WIRE_SEED=$(SEED) $(IN) fakezk/conformance test -count=1 -timeout 240m -run '^TestWire$$' -v .
 
 determinism: ## run SEEDS seeds (default 100000) of all kinds, and ZOO_SEEDS (default 2000) of each recipe of the zoo, three times and compare them one by one
-	ZKTORTURE_SEEDS=$(SEEDS) ZKTORTURE_ZOO_SEEDS=$(ZOO_SEEDS) $(GO) test -count=1 -timeout 120m -run Determinism -v ./sim
+	ZKTORTURE_SEEDS=$(SEEDS) $(GO) test -count=1 -timeout 120m -run Determinism -v ./sim
+	ZKTORTURE_ZOO_SEEDS=$(ZOO_SEEDS) $(IN) zoo test -count=1 -timeout 120m -run Determinism -v .
 
 EXACT ?= 40
 
 exact: ## exact mode: its tests, programs built in it, and EXACT seeds (default 40) compared between processes
-	ZKTORTURE_EXACT=$(EXACT) $(GO) run ./cmd/torture test -count=1 -timeout 120m -run 'Exact|Recorded|Edits' -v ./internal/cli/exact ./sim ./sim/world ./workload/service ./zoo
-	ZKTORTURE_EXACT=$(EXACT) $(GO) test -count=1 -vet=off -timeout 60m -run 'Exact|TortureTest' ./internal/cli
+	ZKTORTURE_EXACT=$(EXACT) $(TORTURE) test -count=1 -timeout 120m -run 'Exact|Recorded|Edits' -v ./internal/cli/exact ./sim ./sim/world ./workload/service ./zoo
+	ZKTORTURE_EXACT=$(EXACT) $(IN) cmd/torture test -count=1 -vet=off -timeout 60m -run 'Exact|TortureTest' .
 	$(IN) zoo/foreign run github.com/zktorture/zktorture/cmd/torture test -count=1 -vet=off -timeout 60m -run 'Known|GoodDaysAreClean' .
 
 exact-race: ## exact mode in campaigns, and with the race detector: EXACT seeds compared between processes (it builds Go's library twice)
 	ZKTORTURE_EXACT=$(EXACT) $(IN) campaign test -count=1 -vet=off -timeout 60m -run Exact ./units ./torture-campaign/runner
 	@if command -v "$$($(GO) env CC)" >/dev/null; then \
-	ZKTORTURE_EXACT=$$(($(EXACT) < 500 ? $(EXACT) : 500)) $(GO) run ./cmd/torture test -race -vet=off -count=1 -timeout 120m -run 'ExactAcrossProcesses' -v ./sim; \
+	ZKTORTURE_EXACT=$$(($(EXACT) < 500 ? $(EXACT) : 500)) $(TORTURE) test -race -vet=off -count=1 -timeout 120m -run 'ExactAcrossProcesses' -v ./sim; \
 	else echo "exact: without -race, which needs a C compiler"; fi
 
 zoo: ## hunt every animal of the zoo: recipes known to be broken; fails if one is not found
-	$(GO) run ./cmd/torture zoo --seed $(SEED)
+	$(TORTURE) zoo --seed $(SEED)
 
 zoo-%: ## hunt one animal, such as zoo-DQ6; succeeds when the bug is found and its twin is clean
-	$(GO) run ./cmd/torture zoo $* --seed $(SEED)
+	$(TORTURE) zoo $* --seed $(SEED)
 
 search: ## hunt the zoo by the strategy mix, and hard animals by random, with ten fresh seeds: results/search.md (goes on where it was; minutes)
 	$(RESULTS) search
@@ -252,7 +259,7 @@ chaos: ## a campaign whose processes are killed KILLS times (default 10), at mom
 
 soak: ## torture four of our recipes on three real servers, ten minutes each: results/soak.md
 	@set -e; for kind in lock queue election counter; do \
-	$(GO) run ./cmd/torture run $$kind --backend ensemble --nodes 3 --duration 10m --seed $(SEED); done
+	$(TORTURE) run $$kind --backend ensemble --nodes 3 --duration 10m --seed $(SEED); done
 
 results-foreign: foreign zookeeper ## torture kazoo's and Curator's recipes: results/foreign.md (half an hour)
 	$(RESULTS) foreign
@@ -264,16 +271,19 @@ results-foreigngo: zookeeper ## torture the recipes of other Go projects, in sim
 	$(RESULTS) foreigngo
 
 kills: ## kill a run on real servers fifty times, and see that nothing is left: results/kills.md (minutes)
-	ZKTORTURE_KILLS=50 $(GO) test -count=1 -timeout 60m -run '^TestKilledRun$$' -v ./internal/cli
+	ZKTORTURE_KILLS=50 $(IN) cmd/torture test -count=1 -timeout 60m -run '^TestKilledRun$$' -v .
 
 thorough: ## the tests of which make test takes a few animals, seeds or episodes, with all of them (three quarters of an hour)
-	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 120m ./story ./sim/... ./zoo/... ./workload/... ./live/ensemble ./live/worker
+	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 120m ./story ./sim/... ./workload/... ./live/ensemble ./live/worker
 	ZKTORTURE_THOROUGH=all $(IN) fakezk/conformance test -count=1 -timeout 120m .
+	ZKTORTURE_THOROUGH=all $(IN) zoo test -count=1 -timeout 120m ./...
 	ZKTORTURE_THOROUGH=all $(IN) results test -count=1 -timeout 120m ./...
-	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 60m -run 'RunToldToEnd|Confirm' ./internal/cli
+	ZKTORTURE_THOROUGH=all $(IN) cmd/torture test -count=1 -timeout 60m -run RunToldToEnd .
+	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 60m -run Confirm ./internal/cli
 
-checks: ## sim.Check on 42 broken recipes with 20 seeds each: every test ends with a story (a quarter of an hour)
+checks: ## sim.Check on 44 broken recipes with 20 seeds each: every test ends with a story (a quarter of an hour)
 	ZKTORTURE_CHECKS=all $(GO) test -count=1 -timeout 120m -run CheckEndsWithAStory -v ./sim
+	ZKTORTURE_CHECKS=all $(IN) zoo test -count=1 -timeout 120m -run CheckEndsWithAStory -v .
 
 mutants: ## break our own recipes in every place and see the tests notice: results/mutants.md (an hour)
 	$(RESULTS) mutants
@@ -301,7 +311,7 @@ results: ## measure the zoo and the judge anew: results/zoo.md, results/judging.
 	$(RESULTS) judge
 
 docs: ## paste the output of every marked command into README.md and docs/*.md anew, and write docs/reference
-	ZKTORTURE_DOCS=all $(GO) test ./internal/cli -run 'TestDocs|TestReference$$' -update
+	ZKTORTURE_DOCS=all $(IN) cmd/torture test . -run 'TestDocs|TestReference$$' -update
 	$(IN) campaign test ./command -run 'TestReference$$' -update
 	$(IN) docs test ./generate/schemas -run 'TestReference$$' -update
 

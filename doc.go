@@ -19,7 +19,8 @@
 //	fakezk           ZooKeeper as a state machine; fakezk/server serves it over TCP
 //	story            tells a violation, as text and as a page
 //	live             the same workloads on real servers, with faults of networks and processes
-//	zoo              recipes with known bugs, which must be found
+//
+// Recipes with known bugs (zoo), campaigns (campaign) and the command (cmd/torture) are modules of their own.
 //
 // # First steps
 //
@@ -44,7 +45,7 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// Main is the whole command torture, with kinds and recipes of yours beside those of package
+// Main is the command torture without the zoo, with kinds and recipes of yours beside those of package
 // workload: to run them in simulation and on real servers, to replay, to explain, to judge. It ends
 // the process, with status 0 if no property was broken, 1 if one was, and 2 for errors and unknown
 // verdicts. A main of one line is such a command:

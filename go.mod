@@ -8,7 +8,6 @@ require (
 	github.com/go-zookeeper/zk v1.0.4
 	github.com/google/go-cmp v0.7.0
 	github.com/jotaen/kong-completion v0.0.4
-	github.com/rogpeppe/go-internal v1.14.1
 	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
@@ -22,5 +21,4 @@ require (
 	github.com/posener/complete v1.2.3 // indirect
 	github.com/riywo/loginshell v0.0.0-20200815045211-7d26008be1ab // indirect
 	github.com/stretchr/testify v1.11.1 // indirect
-	golang.org/x/tools v0.51.0 // indirect
 )

@@ -40,17 +40,13 @@ var mayImport = map[string]string{
 
 	"workload":         "fakezk fakezk/goclient fakezk/wire linearizability recipes sim sim/world internal",
 	"workload/cluster": "linearizability recipes recipes/cluster sim sim/world workload",
-	"zoo/published":    "recipes recipes/cluster",
 	"workload/service": "fakezk fakezk/wire linearizability recipes sim sim/world workload",
-	"zoo/listed":       "recipes workload workload/cluster zoo/published",
 
 	"live/ensemble": "fakezk/wire recipes/zkclient",
 	"live/worker":   "fakezk/goclient linearizability live/ensemble recipes recipes/zkclient sim/world workload workload/cluster internal",
 	"live/outcome":  "linearizability recipes sim/world workload",
 	"live":          "fakezk/wire linearizability live/ensemble live/outcome live/worker recipes sim sim/world workload internal/faultset",
 	"live/confirm":  "fakezk/goclient fakezk/wire live recipes sim sim/world workload",
-
-	"zoo": "fakezk/goclient linearizability live/confirm recipes sim sim/world workload workload/cluster zoo/listed zoo/published",
 
 	// Leaves that need nothing but the standard library:
 	"sim/internal/checkout": "",
@@ -232,13 +228,15 @@ func TestTortureIsMadeOf(t *testing.T) {
 		github.com/posener/complete
 		github.com/riywo/loginshell
 		github.com/zktorture/zktorture
+		github.com/zktorture/zktorture/cmd/torture
+		github.com/zktorture/zktorture/zoo
 		golang.org/x/sync
 		golang.org/x/sys
 		golang.org/x/term
 		pgregory.net/rapid`)
 	format := "{{with .Module}}{{.Path}}{{end}}"
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", format, "./cmd/torture")
-	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64")
+	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "GOWORK=") // of the checkout
 	out, err := list.Output()
 	if err != nil {
 		t.Fatal(err)

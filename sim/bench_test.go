@@ -43,7 +43,7 @@ func benchmark(b *testing.B, kind string) {
 // one for each property: after five times as many episodes the heap is as large as before.
 func TestMemoryDoesNotGrowWithEpisodes(t *testing.T) {
 	testkit.ManyWorlds(t)
-	for _, recipe := range []string{"", "published/WriteLock"} {
+	for _, recipe := range []string{"", "broken"} {
 		w := find(t, "lock", recipe)
 		few, many := heapAfter(t, w, 500), heapAfter(t, w, 2500)
 		if many > few+few/2+4<<20 {

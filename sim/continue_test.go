@@ -19,7 +19,7 @@ import (
 // lostWakeup is a counterexample of the published lock, with its replay.
 func lostWakeup(t *testing.T) (sim.Workload, *sim.Counterexample, *sim.Replayed) {
 	t.Helper()
-	w := find(t, "lock", "published/WriteLock")
+	w := find(t, "lock", "broken")
 	cfg := sim.Config{Episodes: 60, Seed: 1, NoFaultsAtAll: true, Until: "lost-wakeup"}
 	result := run(t, w, cfg)
 	if len(result.Violations) != 1 {

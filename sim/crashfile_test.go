@@ -103,7 +103,7 @@ func TestReplayFlag(t *testing.T) {
 		{"crasher", named[1], "panic: out of cheese"},
 		{"panics", named[1], "lock (custom): c1 panicked in acquire: "},
 		{"mended", named[1], ".json failed before, and passes now: keep it"},
-		{"DQ1", named[1], "this test is of queue"},
+		{"queue/broken", named[1], "this test is of queue"},
 		{"mended", "nowhere", "-zktorture.replay=nowhere: open nowhere"},
 		{"mended", os.Args[0], "not a counterexample"},
 	} {

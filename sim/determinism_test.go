@@ -18,7 +18,6 @@ import (
 	"github.com/zktorture/zktorture/sim/replay"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/zoo"
 )
 
 // subject is a recipe that is run twice and compared.
@@ -32,17 +31,6 @@ type subject struct {
 func ours() (all []subject) {
 	for _, e := range workload.Entries() {
 		all = append(all, subject{e.Kind + "/" + e.Recipe, e.New(), 3})
-	}
-	return all
-}
-
-// animals are the recipes that are known to be broken, and their twins.
-func animals() (all []subject) {
-	for _, a := range zoo.Animals() {
-		if a.Exact {
-			continue // in exact builds only, see TestExactAnimals of package zoo
-		}
-		all = append(all, subject{a.ID, a.Broken(), a.Clients}, subject{a.ID + "/twin", a.Twin(), a.Clients})
 	}
 	return all
 }
@@ -98,17 +86,6 @@ func TestDeterminismOfCrowds(t *testing.T) {
 			world.AllFaults, world.Cancel, world.Cancel | world.Time, world.Expiry | world.Loss, world.EveryFault, world.Quorum | world.Deposed,
 		}[i%6]
 		compareSeeds(t, s, sim.Config{Clients: 8, Ops: 6, Faults: faults, Seed: 2}, max(n/400, 3))
-	}
-}
-
-// It holds for each recipe of the zoo. ZKTORTURE_ZOO_SEEDS is how many, of each. With the race detector some are
-// compared; what is recorded of all is compared with it, too.
-func TestDeterminismOfTheZoo(t *testing.T) {
-	n := seedsOf(t, "ZKTORTURE_ZOO_SEEDS", 4)
-	all := animals()
-	for i := range testkit.Share(len(all)) {
-		s := all[i*len(all)/testkit.Share(len(all))]
-		compareSeeds(t, s, sim.Config{Clients: s.clients}, n)
 	}
 }
 
@@ -203,7 +180,7 @@ func difference(s subject, cfg sim.Config, source func() world.Source) string {
 func TestHashesAreThoseRecorded(t *testing.T) {
 	const file = "testdata/hashes.txt"
 	var now strings.Builder
-	for _, s := range slices.Concat(ours(), animals()) {
+	for _, s := range ours() {
 		hash := uint64(0)
 		for i := range uint64(5) {
 			hash = hash*31 + sim.HashOne(s.w, sim.Config{Clients: s.clients}, sim.NewRandomSource(4, i))
@@ -240,7 +217,7 @@ var update = flag.Bool("update", false, "write the hashes that came out into tes
 // equal hashes mean equal traces.
 func TestHashTellsRunsApart(t *testing.T) {
 	testkit.ManyWorlds(t)
-	for _, recipe := range []string{"ours", "ours/simple-watch", "published/WriteLock"} {
+	for _, recipe := range []string{"ours", "ours/simple-watch", "broken"} {
 		tellsRunsApart(t, find(t, "lock", recipe))
 	}
 	tellsRunsApart(t, find(t, "queue", ""))
@@ -268,7 +245,7 @@ func tellsRunsApart(t *testing.T, w sim.Workload) {
 // their episodes end.
 func TestResultDoesNotDependOnWorkers(t *testing.T) {
 	for strategy := range sampling() {
-		w := find(t, "lock", "published/WriteLock")
+		w := find(t, "lock", "broken")
 		cfg := sim.Config{Episodes: 400, Seed: 5, Strategy: strategy, Workers: 1, NoShrink: true, Near: sim.NearFor(strategy)}
 		one := run(t, w, cfg)
 		cfg.Workers = 2
@@ -281,7 +258,7 @@ func TestResultDoesNotDependOnWorkers(t *testing.T) {
 // number of workers, and little more is run.
 func TestUntilTheFirst(t *testing.T) {
 	testkit.ManyWorlds(t)
-	w := find(t, "lock", "published/WriteLock")
+	w := find(t, "lock", "broken")
 	cfg := sim.Config{Episodes: 1500, Seed: 5, NoShrink: true}
 	for _, f := range run(t, w, cfg).Violations {
 		for workers := 1; workers <= 4; workers *= 4 {

@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/internal/testkit"
+	_ "github.com/zktorture/zktorture/internal/testkit/broken"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
-	_ "github.com/zktorture/zktorture/zoo/listed"
+	_ "github.com/zktorture/zktorture/workload/cluster"
 )
 
 // childEnv names what this test binary does instead of running tests: some worlds cannot be

@@ -14,7 +14,7 @@ import (
 func TestProgressEndsWithTheResult(t *testing.T) {
 	testkit.ManyWorlds(t)
 	var last sim.Progress
-	r, err := sim.Run(t.Context(), find(t, "lock", "published/WriteLock"), sim.Config{
+	r, err := sim.Run(t.Context(), find(t, "lock", "broken"), sim.Config{
 		Episodes: 300, Seed: 1, Faults: world.Loss | world.Crash, NoShrink: true,
 		Progress: func(p sim.Progress) {
 			if p.Episodes < last.Episodes || p.Operations < last.Operations || p.Violations < last.Violations ||

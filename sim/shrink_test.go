@@ -69,7 +69,7 @@ func TestPlantedBugShrinksToItsMinimum(t *testing.T) {
 // reported are those of the run that is left.
 func TestShrinkingKeepsTheProperty(t *testing.T) {
 	testkit.ManyWorlds(t)
-	for _, of := range [][2]string{{"lock", "published/WriteLock"}, {"queue", "published/DistributedQueue"}} {
+	for _, of := range [][2]string{{"lock", "broken"}, {"queue", "broken"}} {
 		w := find(t, of[0], of[1])
 		cfg := sim.Config{Episodes: 1500, Seed: 9}
 		small := run(t, w, cfg)
@@ -109,7 +109,7 @@ func shrunkFrom(t *testing.T, w sim.Workload, small, large sim.Found) {
 // W1 and W2 of the published WriteLock need two clients and a dozen steps.
 func TestKnownBugsShrinkToADozenSteps(t *testing.T) {
 	testkit.ManyWorlds(t)
-	w := find(t, "lock", "published/WriteLock")
+	w := find(t, "lock", "broken")
 	for seed := range testkit.Sized(uint64(2), 5) {
 		r := run(t, w, sim.Config{Episodes: 2000, Seed: seed, NoFaultsAtAll: true})
 		seen := 0

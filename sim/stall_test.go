@@ -12,7 +12,6 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/zoo/published"
 )
 
 // bareLock is held by whoever has made the znode, and beside it one named after the hold, which it looks after from then
@@ -86,18 +85,13 @@ func TestStalledOwnersAreNotAccused(t *testing.T) {
 	testkit.ManyWorlds(t)
 	new := func(c recipes.Conn, path string) workload.Locker { return &bareLock{conn: c, path: path} }
 	bare := workload.Lock(new, workload.Unfair())
-	flags := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
-		return published.NewFlagLock(c, path, published.NoBugs())
-	}, workload.Existing())
-	for name, w := range map[string]*workload.Workload{"bare": bare, "flags": flags} {
-		cfg := sim.Config{Episodes: 4000, Seed: 9, Clients: 2, Faults: world.Stall | world.Expiry}
-		r := run(t, w, cfg)
-		if r.Verdict != sim.VerdictOK || r.Struck["stall"] < 1000 {
-			t.Errorf("%s: %s, %d stalls", name, r.Verdict, r.Struck["stall"])
-		}
-		for _, v := range r.Violations {
-			t.Error(v.Story(w))
-		}
-		compareSeeds(t, subject{name, w, 2}, cfg, uint64(testkit.Share(60)))
+	cfg := sim.Config{Episodes: 4000, Seed: 9, Clients: 2, Faults: world.Stall | world.Expiry}
+	r := run(t, bare, cfg)
+	if r.Verdict != sim.VerdictOK || r.Struck["stall"] < 1000 {
+		t.Errorf("%s, %d stalls", r.Verdict, r.Struck["stall"])
 	}
+	for _, v := range r.Violations {
+		t.Error(v.Story(bare))
+	}
+	compareSeeds(t, subject{"bare", bare, 2}, cfg, uint64(testkit.Share(60)))
 }

@@ -3,11 +3,8 @@ package sim_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,7 +15,6 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/zoo"
 )
 
 // ephemeralLock is the README's lock, with some of the mends that come to mind one after the other.
@@ -71,7 +67,7 @@ func ephemeral(l ephemeralLock) sim.Workload {
 	})
 }
 
-// broken returns a recipe that is broken: one of these, or an animal of the zoo by its id.
+// broken returns a recipe that is broken: one of these, or a kind and a recipe.
 func broken(t *testing.T, name string) sim.Workload {
 	t.Helper()
 	switch name {
@@ -98,11 +94,8 @@ func broken(t *testing.T, name string) sim.Workload {
 	case "crasher":
 		return crashing()
 	}
-	animals, err := zoo.Find([]string{name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return animals[0].Broken()
+	kind, recipe, _ := strings.Cut(name, "/")
+	return find(t, kind, recipe)
 }
 
 // TestAsChild is a test only in a child process: it checks one recipe with each of some seeds.
@@ -127,9 +120,7 @@ func TestAsChild(t *testing.T) {
 
 // brokenRecipes are some that are found in each of twenty times two thousand episodes.
 var brokenRecipes = strings.Fields(`
-	readme readme-mended readme-mended-twice readme-tries small panics leaves
-	W1 W2 W3 W5 W10 W11 W14 W15 W16 W17 W19 L1 L2 L10 L12 L15 L19 L28 LK1 LK5 LK7 LK8 LK9 LK11
-	DQ1 DQ2 DQ5 DQ6 DQ7 ZL14 ZL15 ZL16 P1 P3 B4`)
+	readme readme-mended readme-mended-twice readme-tries small panics leaves lock/broken queue/broken`)
 
 // checksVar is "all" for every recipe with 20 seeds; that takes a quarter of an hour.
 const checksVar = "ZKTORTURE_CHECKS"
@@ -138,7 +129,7 @@ const checksVar = "ZKTORTURE_CHECKS"
 func TestCheckEndsWithAStory(t *testing.T) {
 	names, seeds := brokenRecipes, "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20"
 	if os.Getenv(checksVar) == "" {
-		names, seeds = []string{"readme-mended-twice", "leaves", "LK9", "DQ1"}, "21 22"
+		names, seeds = []string{"readme-mended-twice", "leaves", "lock/broken", "queue/broken"}, "21 22"
 		names = names[:testkit.Share(len(names))]
 	}
 	told := 0
@@ -151,7 +142,7 @@ func TestCheckEndsWithAStory(t *testing.T) {
 				t.Fatalf("status %d after %d tests:\n%s", status, len(tests), tail(out))
 			}
 			for _, text := range tests {
-				if problem := noStory(dir, broken(t, name), text); problem != "" {
+				if problem := testkit.NoStory(dir, "stories_test.go", title(broken(t, name)), text); problem != "" {
 					t.Errorf("%s:\n%s", problem, text)
 				} else {
 					told++
@@ -162,35 +153,8 @@ func TestCheckEndsWithAStory(t *testing.T) {
 	t.Logf("%d stories", told)
 }
 
-// noStory says what is wrong with what a test has printed if it is no story; "" if it is one.
-func noStory(dir string, w sim.Workload, text string) string {
-	said := regexp.MustCompile(`(?m)^ +check\.go:\d+: found: [a-z-]+ in episode \d+ of seed \d+: .*\n +this is made small now, .*\n`)
-	at := said.FindStringIndex(text)
-	if at == nil || at[0] > 0 {
-		return "it does not begin with what was found first"
-	}
-	text = text[at[1]:]
-	from, name := `^ +stories_test\.go:\d+: `, regexp.QuoteMeta(w.Name()+" ("+w.Recipe()+"): ")
-	where := `\n +page:   (\S+)\n +replay: (go test \S+ -run \S+ -zktorture\.replay=\S+)\n`
-	first := regexp.MustCompile(from + name + `.* \([a-z-]+\):?` + where + ` +\n(?s).* \d+ +\d+\.\d{3}s  `).FindStringSubmatch(text)
-	text, _, _ = strings.Cut(text, "--- FAIL")
-	last := regexp.MustCompile(`(?m)` + from + `[a-z-]+ in ` + name + `the story is above` + where + `\z`).FindStringSubmatch(text)
-	switch {
-	case first == nil:
-		return "it does not begin with what broke, the page, the command that runs it again, and the story"
-	case last == nil || !slices.Equal(first[1:], last[1:]):
-		return "it does not end with what broke, the page, and the command that runs it again"
-	case !regexp.MustCompile(`(?m)^ +stories_test\.go:\d+: episode \d+ of 2000 broke it; -zktorture\.seed=\d+`).MatchString(text):
-		return "it does not say the episode and the seed"
-	case strings.Contains(text, "panic.go"):
-		return "it is full of what nobody needs"
-	}
-	if html, err := os.ReadFile(filepath.Join(dir, first[1])); err != nil ||
-		!strings.HasPrefix(string(html), "<!DOCTYPE html>") {
-		return fmt.Sprintf("there is no page: %v", err)
-	}
-	return ""
-}
+// title is how messages begin that are about a recipe.
+func title(w sim.Workload) string { return w.Name() + " (" + w.Recipe() + "): " }
 
 // tail is the end of a text.
 func tail(text string) string { return text[max(0, len(text)-4000):] }

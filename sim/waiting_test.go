@@ -105,7 +105,7 @@ func TestWorldStandsStillAfterAViolation(t *testing.T) {
 func foundIn(t *testing.T, cfg sim.Config) sim.Found {
 	t.Helper()
 	cfg.Episodes, cfg.Seed, cfg.Clients, cfg.Ops, cfg.Until = 100, 1, 2, 2, "order"
-	w := find(t, "lock", "published/WriteLock")
+	w := find(t, "lock", "broken")
 	r := run(t, w, cfg)
 	if len(r.Violations) == 0 {
 		t.Fatal("nothing broke")
@@ -131,7 +131,7 @@ func TestInterruptedWhileMinimising(t *testing.T) {
 	defer cancel()
 	var told []string
 	var now sim.Minimising // when it was interrupted
-	w := find(t, "lock", "published/WriteLock")
+	w := find(t, "lock", "broken")
 	r, err := sim.Run(ctx, w, sim.Config{
 		Episodes: 300, Seed: 1,
 		Found: func(episode int, v sim.Violation) { told = append(told, v.Property) },

@@ -1,7 +1,6 @@
 package sim_test
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"net"
@@ -19,7 +18,6 @@ import (
 	"github.com/zktorture/zktorture/sim/replay"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/zoo"
 )
 
 // zkLock is go-zookeeper's own lock, unmodified, which knows no contexts.
@@ -93,36 +91,6 @@ func TestOwnRecipesOverWire(t *testing.T) {
 		if r.Partly > n/2 {
 			t.Errorf("%s: %d of %d episodes could be judged in part only", k.Name, r.Partly, n)
 		}
-	}
-}
-
-// What is broken in process is broken over the wire.
-func TestAnimalsOverWire(t *testing.T) {
-	testkit.ManyWorlds(t)
-	const most = 10
-	hunted := 0
-	for _, a := range zoo.Animals() {
-		w := a.Broken()
-		if w.Terms().Client != goclient.SemanticsGo || hunted == most {
-			continue // published for a client that treats its watches otherwise
-		}
-		hunted++
-		faults, err := world.ParseFaults(cmp.Or(a.Needs, "none"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := run(t, w.OverWire(), sim.Config{
-			Episodes: 5000, Seed: 1, Faults: faults, NoFaultsAtAll: true, Clients: a.Clients, Until: a.Property,
-			NoShrink: true,
-		})
-		t.Logf("%s: %s in %d episodes", a.ID, a.Property, r.Episodes)
-		if len(r.Violations) == 0 {
-			t.Errorf("%s: %s is not found over the wire in %d episodes: %s %s",
-				a.ID, a.Property, r.Episodes, r.Verdict, r.Reason)
-		}
-	}
-	if hunted < most {
-		t.Errorf("only %d animals were hunted", hunted)
 	}
 }
 

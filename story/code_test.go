@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/zktorture/zktorture/internal/testkit/broken"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
@@ -117,32 +118,56 @@ func lineOf(t *testing.T, end string) string {
 	return ""
 }
 
-// The pivotal step of some animals has a reason: an outdated decision, a lost reply, the end of a session.
+// A pivotal step has a reason: an outdated decision, a lost reply.
 func TestWhyThePivotDecides(t *testing.T) {
-	for id, want := range map[string]string{
-		"W1": " acts on a stale read: ",
-		"L1": " was carried out; its reply to ",
-		"W7": " ended at the servers, together with ",
+	for b, want := range map[bug]string{
+		lostWakeup:                         " acts on a stale read: ",
+		{"queue", "duplicate", world.Loss}: " was carried out; its reply to ",
 	} {
-		a, c := caught(t, id)
-		if s := told(t, a, c); s.Pivot == nil || !strings.Contains(s.Pivot.Why, want) {
-			t.Errorf("%s: the pivot is %+v, want %q", id, s.Pivot, want)
+		if s := told(t, b); s.Pivot == nil || !strings.Contains(s.Pivot.Why, want) {
+			t.Errorf("%v: the pivot is %+v, want %q", b, s.Pivot, want)
 		}
 	}
 }
 
+func told(t *testing.T, b bug) *story.Story {
+	t.Helper()
+	w, c := b.caught(t)
+	s, err := story.Tell(t.Context(), w, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// looking looks again before it waits for what has gone.
+type looking struct{ recipes.Conn }
+
+func (c looking) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
+	_, stat, event, err := c.Conn.GetW(path)
+	if err == zk.ErrNoNode {
+		now := make(chan zk.Event)
+		close(now)
+		return false, nil, now, nil
+	}
+	return err == nil, stat, event, err
+}
+
 // A run that does not break any more stands beside the one that did: both are whole, and equal up to where they part.
 func TestBeside(t *testing.T) {
-	a, c := caught(t, "W1")
-	r, err := sim.Replay(a.Broken(), c)
+	w, c := lostWakeup.caught(t)
+	r, err := sim.Replay(w, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mended, err := sim.Replay(a.Twin(), c)
+	twin := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+		return broken.NewLock(looking{c}, path)
+	}, workload.Existing())
+	mended, err := sim.Replay(twin, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, other := newStory(t, c, r), story.Of(c, a.Twin(), mended)
+	s, other := newStory(t, c, r), story.Of(c, twin, mended)
 	s.Compare(other, "broken", "mended")
 	var left, right []string
 	for i, row := range s.Beside.Rows {
@@ -175,8 +200,7 @@ func appendText(texts []string, c story.ComparedCell) []string {
 
 // A story on paper that lacks what it refers to is refused, whichever reference it is; what JSON wrote is read.
 func TestRead(t *testing.T) {
-	a, c := caught(t, "W1")
-	s := told(t, a, c)
+	s := told(t, lostWakeup)
 	for name, spoil := range map[string]func(*story.Story){
 		"":          func(*story.Story) {},
 		"client":    func(s *story.Story) { s.Events[3].Client = 7 },

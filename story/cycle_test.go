@@ -1,6 +1,8 @@
 package story_test
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -9,15 +11,36 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/internal/testkit/broken"
+	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/workload"
 )
+
+// spinning is a lock that looks again and again for whether it is alone.
+type spinning struct {
+	workload.Locker
+	conn recipes.Conn
+	path string
+}
+
+func (s spinning) Lock(ctx context.Context) error {
+	for {
+		names, _, err := s.conn.Children(s.path)
+		if err != nil || len(names) == 0 {
+			return cmp.Or(err, s.Locker.Lock(ctx))
+		}
+	}
+}
 
 // A livelock is told as what leads to it, once what repeats, and how often.
 func TestLivelockIsToldOnce(t *testing.T) {
 	testkit.ManyWorlds(t)
-	a, c := caught(t, "ZL12")
-	r, err := sim.Replay(a.Broken(), c)
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return spinning{broken.NewLock(c, path), c, path} },
+		workload.Existing())
+	c := caught(t, w, sim.Config{Seed: 1, Until: "progress"})
+	r, err := sim.Replay(w, c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,25 +8,12 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/replay"
 	"github.com/zktorture/zktorture/story"
-	"github.com/zktorture/zktorture/zoo"
 )
 
 // A story whose run could differ says so, as text and as a page; others do not.
 func TestStoryThatCouldDifferSaysSo(t *testing.T) {
 	testkit.ManyWorlds(t)
-	animals, err := zoo.Find([]string{"DQ6"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, cfg := animals[0].Broken(), sim.Config{Episodes: 500, Seed: 1, Until: animals[0].Property}
-	result, err := sim.Run(t.Context(), w, cfg)
-	if err != nil || len(result.Violations) != 1 {
-		t.Fatalf("%v, %+v", err, result.Violations)
-	}
-	sure, err := cfg.Counterexample(result, result.Violations[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	w, sure := lostWakeup.caught(t)
 	differs, wire, exact, large := *sure, *sure, *sure, *sure
 	large.Unfinished = "the time was over"
 	differs.Divergence = &replay.Divergence{Step: 3, One: "this way", Other: "that way"}

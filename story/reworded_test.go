@@ -14,10 +14,10 @@ import (
 // The story of a run with all words replaced is the same, except for quoted words.
 func TestStoryReadsNoWords(t *testing.T) {
 	testkit.ManyWorlds(t)
-	for _, id := range sample {
-		t.Run(id, func(t *testing.T) {
-			a, c := caught(t, id)
-			r, err := sim.Replay(a.Broken(), c)
+	for _, b := range sample {
+		t.Run(b.kind+" "+b.property, func(t *testing.T) {
+			w, c := b.caught(t)
+			r, err := sim.Replay(w, c)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,17 +7,7 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/zoo/published"
 )
-
-// A lost connection is no lost session.
-func TestFalseLost(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
-		return published.NewOwnLock(c, path, published.OnlyBugs("F1"))
-	})
-	wantBroken(t, w, world.Loss, "false-lost", "is told by step")
-	wantClean(t, w, world.Expiry|world.Crash) // then it is right
-}
 
 // liar is a lock that releases nothing and says that there was nothing to release.
 type liar struct{ workload.Locker }

@@ -11,11 +11,11 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/internal/testkit"
+	brokenly "github.com/zktorture/zktorture/internal/testkit/broken"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/zoo/published"
 )
 
 // broken are the properties that a campaign finds broken, in alphabetical order.
@@ -35,21 +35,19 @@ func broken(t *testing.T, w *workload.Workload, faults world.Faults) (properties
 	return strings.Join(all, " ")
 }
 
-// asPublished is a lock that is not fair and now and then loses a wake-up.
-func asPublished(opts ...workload.Option) *workload.Workload {
-	return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
-		return published.NewLocker(c, path, published.AllBugs())
-	}, opts...)
+// unfair is a lock that is not fair and now and then loses a wake-up.
+func unfair(opts ...workload.Option) *workload.Workload {
+	return workload.Lock(brokenly.NewLock, opts...)
 }
 
 // What is waived is not reported, and what is not waived is found all the same.
 func TestWaived(t *testing.T) {
-	all := broken(t, asPublished(), world.NoFaults)
+	all := broken(t, unfair(), world.NoFaults)
 	if !strings.Contains(all, "order") || !strings.Contains(all, "lost-wakeup") {
 		t.Fatalf("broken are %s, want order and lost-wakeup among them", all)
 	}
 	for _, property := range strings.Fields(all) {
-		got := broken(t, asPublished(workload.Waive(property)), world.NoFaults)
+		got := broken(t, unfair(workload.Waive(property)), world.NoFaults)
 		want := strings.Join(slices.DeleteFunc(strings.Fields(all), func(p string) bool { return p == property }), " ")
 		if got != want {
 			t.Errorf("without %s broken are %q, want %q", property, got, want)
@@ -87,9 +85,7 @@ func TestStaleReads(t *testing.T) {
 			}, opts...)
 		},
 		"false-empty": func(opts ...workload.Option) *workload.Workload {
-			return workload.Queue(func(c recipes.Conn, path string) workload.Queuer {
-				return published.NewQueue(c, path, published.OnlyBugs("DQ7"))
-			}, opts...)
+			return workload.Queue(brokenly.NewQueue, opts...)
 		},
 	}
 	for property, of := range stale {
@@ -240,11 +236,9 @@ func (l messy) Lock(ctx context.Context) error {
 // In simulation a recipe may use whatever path it likes: what is judged is the same, leaks and reaped parents included.
 func TestAnyPathIsJudgedAlike(t *testing.T) {
 	locks := map[string]func(c recipes.Conn, path string) workload.Locker{
-		"":     func(c recipes.Conn, path string) workload.Locker { return recipes.NewLock(c, path) },
-		"leak": func(c recipes.Conn, path string) workload.Locker { return messy{recipes.NewLock(c, path), c, path} },
-		"exclusion-in-session": func(c recipes.Conn, path string) workload.Locker {
-			return published.NewLocker(c, path, published.OnlyBugs("W3"))
-		},
+		"":                     func(c recipes.Conn, path string) workload.Locker { return recipes.NewLock(c, path) },
+		"leak":                 func(c recipes.Conn, path string) workload.Locker { return messy{recipes.NewLock(c, path), c, path} },
+		"exclusion-in-session": brokenly.NewLock,
 	}
 	paths := map[string]func(path string) string{
 		"the one that is handed out": func(path string) string { return path },

@@ -9,17 +9,14 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/zoo/published"
 )
 
 // What a workload must say, and must not, of recipes that fall into a trap, or beside it. The
 // section Traps of docs/explanation/fidelity.md lists the tests.
-
 // neighbour is a lock whose waiters wait for the znode with the number just before their own, and
 // take its absence for their turn. Numbers may be left out, so that is wrong.
 type neighbour struct {
@@ -57,65 +54,6 @@ func TestTheNumberBeforeIsNotThePredecessor(t *testing.T) {
 		return &neighbour{conn: c}
 	})
 	wantBroken(t, w, world.Cancel, "exclusion", "session 0x")
-}
-
-// oneSession is a connection that ends with its session, as the handles of Java's client do: what is
-// asked of it in another session fails.
-type oneSession struct {
-	recipes.Conn
-	session *int64
-}
-
-func newOneSession(c recipes.Conn) recipes.Conn { return oneSession{c, new(int64)} }
-
-// live returns the error of a handle whose session is over, or that of the request.
-func (c oneSession) live(err error) error {
-	now := c.SessionID()
-	if *c.session == 0 {
-		*c.session = now
-	}
-	if now != *c.session {
-		return zk.ErrSessionExpired
-	}
-	return err
-}
-
-func (c oneSession) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
-	made, err := c.Conn.Create(path, data, flags, acl)
-	return made, c.live(err)
-}
-
-func (c oneSession) Children(path string) ([]string, *zk.Stat, error) {
-	names, stat, err := c.Conn.Children(path)
-	return names, stat, c.live(err)
-}
-
-// NewGUID is the simulated connection's.
-func (c oneSession) NewGUID() string { return recipes.NewGUID(c.Conn) }
-
-// A lock that does not notice that its znode has gone with its session is broken by a client that goes on in
-// a new session, and not by one whose handle ends with the session.
-func TestHandlesThatEndWithTheirSession(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		conn   func(recipes.Conn) recipes.Conn
-		faults world.Faults
-		broken bool
-	}{
-		{"a new session under the same handle", func(c recipes.Conn) recipes.Conn { return c }, world.Expiry, true},
-		{"one session", newOneSession, world.Expiry, false},
-		{"no new session without an expiry", func(c recipes.Conn) recipes.Conn { return c },
-			world.Loss | world.Watch | world.Cancel, false},
-	} {
-		w := workload.Lock(func(c recipes.Conn, _ string) workload.Locker {
-			return published.NewGoZKLock(test.conn(c), "/t/lock", published.OnlyBugs("L9"))
-		})
-		r := campaign(t, w, sim.Config{Episodes: testkit.Sized(1000, 6000), Until: "exclusion", Seed: 1, Faults: test.faults,
-			NoShrink: true})
-		if text := messageOf(r, "exclusion"); (text != "") != test.broken {
-			t.Errorf("%s: exclusion %q", test.name, text)
-		}
-	}
 }
 
 // keeper is a correct lock, but for a holder that does not release it while another waits: the znode

@@ -7,6 +7,7 @@ require (
 	github.com/chromedp/chromedp v0.23.0
 	github.com/google/go-cmp v0.7.0
 	github.com/zktorture/zktorture v0.0.0
+	github.com/zktorture/zktorture/zoo v0.0.0
 )
 
 require (

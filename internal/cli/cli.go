@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 
 	"github.com/alecthomas/kong"
@@ -13,6 +14,7 @@ import (
 	"github.com/zktorture/zktorture/internal/cli/about"
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/serving"
+	"github.com/zktorture/zktorture/internal/manual"
 	"github.com/zktorture/zktorture/internal/resource"
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/workload"
@@ -23,7 +25,6 @@ type cli struct {
 	Run     runCmd           `cmd:"" help:"Test a recipe under faults: in simulation, on a local ensemble, or on your servers."`
 	Test    testCmd          `cmd:"" passthrough:"" help:"Run go test in exact mode: the decisions of the Go runtime are drawn, replayed and shrunk, too."`
 	New     newCmd           `cmd:"" help:"Write an example lock and its test, to be replaced by your own."`
-	Zoo     zooCmd           `cmd:"" help:"Run recipes with known bugs: check that each bug is found, and that the fixed recipe passes."`
 	Replay  replayCmd        `cmd:"" help:"Run a counterexample again, step by step."`
 	Explain explainCmd       `cmd:"" help:"Explain a counterexample, or a history that is a violation."`
 	Index   indexCmd         `cmd:"" help:"Write an HTML index of a folder of results, and a page for each story."`
@@ -33,13 +34,23 @@ type cli struct {
 	Serve   serving.ServeCmd `cmd:"" help:"Run an in-memory ZooKeeper for tests, for any client, with faults on request."`
 	Clean   cleanCmd         `cmd:"" help:"List what killed runs have left on your servers; with --yes, delete it."`
 	Worker  workerCmd        `cmd:"" hidden:"" help:"Serve a recipe to a runner, with the protocol of docs/workers.md."`
-	List    about.ListCmd    `cmd:"" help:"List workloads, recipes, faults, strategies and models, or the zoo."`
+	List    about.ListCmd    `cmd:"" help:"List workloads, recipes, faults, strategies and models."`
 	Doctor  about.DoctorCmd  `cmd:"" help:"Check what works on this machine, and how to install what is missing."`
-	Demo    demoCmd          `cmd:"" help:"Show a bug, its story and its fix, in three minutes."`
+	kong.Plugins
 
 	Completion kongcompletion.Completion `cmd:"" help:"Print how a shell is made to complete command lines."`
 
 	Version kong.VersionFlag `help:"Print the version, commit, date, version of Go and platform."`
+}
+
+// extensions make further commands of the command line.
+var extensions []func() any
+
+// Extend has every command line take further commands: those of the struct to which fresh returns a new pointer, of
+// which the manual is said. It is for functions init of packages that main functions import.
+func Extend(fresh func() any, said manual.Manual) {
+	extensions = append(extensions, fresh)
+	maps.Copy(Manual, said)
 }
 
 // Main is the command torture with additional kinds, or additional recipes of existing kinds, as
@@ -52,11 +63,11 @@ func Main(mainFile string, kinds ...*workload.Kind) {
 	if err := workload.Register(kinds...); err != nil {
 		os.Exit(console.Fail(s, err))
 	}
-	os.Exit(run(ctx, os.Args[1:], s))
+	os.Exit(Run(ctx, os.Args[1:], s))
 }
 
-// run is main without the process. A failed write to the output is an error.
-func run(ctx context.Context, args []string, s console.Streams) int {
+// Run executes a command line and returns its exit status. A failed write to the output is an error.
+func Run(ctx context.Context, args []string, s console.Streams) int {
 	s.Args = args
 	s, out := s.Guarded()
 	exit := runGuarded(ctx, args, s)
@@ -68,9 +79,8 @@ func run(ctx context.Context, args []string, s console.Streams) int {
 }
 
 func runGuarded(ctx context.Context, args []string, s console.Streams) int {
-	var line cli
 	c := &console.Context{Context: ctx, Streams: s}
-	parsed, exited, err := parse(c, &line, args)
+	parsed, exited, err := Parse(c, args)
 	switch {
 	case exited >= 0:
 		return exited

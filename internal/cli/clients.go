@@ -39,7 +39,7 @@ func (r *runCmd) clients(c *console.Context, out *output.Folder, way serving.Acc
 			all.starts = processRounds
 		} else {
 			all.open = func(ctx context.Context) (*live.Session, error) {
-				return openSession(ctx, way, servers, r.linked())
+				return OpenSession(ctx, way, servers, r.linked())
 			}
 		}
 		if !r.needsProcesses() {
@@ -77,7 +77,7 @@ func ownWorker(recipe string) (string, error) {
 
 // startWorkers lets clients run in processes of their own, observed over a connection of this process.
 func (r *runCmd) startWorkers(all *clients, command string, out *output.Folder, way serving.Access, servers string) error {
-	observer, err := openSession(all.ctx, way, servers, false)
+	observer, err := OpenSession(all.ctx, way, servers, false)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (r *runCmd) startWorkers(all *clients, command string, out *output.Folder, 
 	}
 	ctx, cancel := context.WithCancelCause(all.ctx)
 	all.ctx = ctx
-	cfg := worker.Config{Command: command, Kind: r.Workload, SessionTimeout: liveSession, StartTimeout: r.Ready,
+	cfg := worker.Config{Command: command, Kind: r.Workload, SessionTimeout: LiveSession, StartTimeout: r.Ready,
 		Stderr: &boundedLog{out: stderr, left: stderrMax}, Fail: cancel}
 	all.start = func(ctx context.Context) (*live.Session, error) {
 		return openWorker(ctx, cfg, way, servers, observer)

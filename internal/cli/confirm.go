@@ -35,21 +35,22 @@ func confirmExample(c *console.Context, w *workload.Workload,
 	if err != nil {
 		return nil, err
 	}
-	e, err := startStage(c)
+	e, err := StartStage(c)
 	if err != nil {
 		return nil, err
 	}
 	defer e.Stop()
-	return confirmOn(c, e, w, example, replayed)
+	return ConfirmOn(c, e, w, example, replayed)
 }
 
-// startStage starts the servers that confirm counterexamples. Their ticks are long, so that sessions outlast held
+// StartStage starts the servers that confirm counterexamples. Their ticks are long, so that sessions outlast held
 // requests.
-func startStage(ctx context.Context) (*ensemble.Ensemble, error) {
+func StartStage(ctx context.Context) (*ensemble.Ensemble, error) {
 	return ensemble.Start(ctx, ensemble.Options{Nodes: 3, Tick: stageSession / 20})
 }
 
-func confirmOn(ctx context.Context, e *ensemble.Ensemble, w *workload.Workload, example *sim.Counterexample,
+// ConfirmOn confirms a counterexample, and how it was replayed, on servers of [StartStage].
+func ConfirmOn(ctx context.Context, e *ensemble.Ensemble, w *workload.Workload, example *sim.Counterexample,
 	replayed *sim.Replayed) (*confirm.Confirmation, error) {
 	leader, err := e.WaitLeader(ctx)
 	if err != nil {
@@ -183,8 +184,8 @@ func (steppedLink) Arm([]live.Fault, func(live.Fault)) {}
 // Heal implements [live.Link].
 func (w steppedLink) Heal() { w.Open() }
 
-// tries names the try that succeeded, unless it was the first.
-func tries(f *confirm.Confirmation) string {
+// Tries names the try that succeeded, unless it was the first.
+func Tries(f *confirm.Confirmation) string {
 	if f.Tries < 2 {
 		return ""
 	}

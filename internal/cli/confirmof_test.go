@@ -40,7 +40,7 @@ func (l zkLock) Unlock(context.Context) error {
 func TestConfirmOf(t *testing.T) {
 	t.Parallel()
 	ensembletest.Need(t)
-	e, err := startStage(t.Context())
+	e, err := StartStage(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestConfirmOf(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c, err := confirmOn(t.Context(), e, w, example, replayed)
+				c, err := ConfirmOn(t.Context(), e, w, example, replayed)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -63,7 +63,7 @@ const (
 	// how long the user's servers answer after losing the others
 	notKnown = -1
 
-	liveSession  = 2 * time.Second
+	LiveSession  = 2 * time.Second
 	liveDuration = 30 * time.Second // of a run, by default
 )
 
@@ -93,7 +93,7 @@ func (r *runCmd) onServers(c *console.Context, w *workload.Workload, out *output
 	cfg := r.live()
 	cfg.Root, cfg.Servers, cfg.Workers, cfg.Patience = root, r.servers, workers(r.Rate), cmp.Or(r.Patience, patience(r.Rate))
 	cfg.Open, cfg.Start, cfg.Processes = clients.open, clients.start, clients.starts
-	cfg.Admin = func(ctx context.Context) (*live.Session, error) { return openSession(ctx, way, servers, false) }
+	cfg.Admin = func(ctx context.Context) (*live.Session, error) { return OpenSession(ctx, way, servers, false) }
 	cfg.History, cfg.Strikes, cfg.Progress = history, strikes, r.meter.Following(bar.Show)
 	result, err := live.Run(clients.ctx, w, cfg)
 	bar.Line.End()
@@ -127,12 +127,12 @@ func rootBelow(chroot, root string) (string, error) {
 func (r *runCmd) live() live.Config {
 	return live.Config{
 		Seed: *r.Seed, Rounds: r.Episodes, Duration: r.Duration, Clients: r.Clients, Ops: r.Ops,
-		Faults: r.may, Plan: r.faultPlan, Nodes: r.Nodes, Timeout: liveSession,
+		Faults: r.may, Plan: r.faultPlan, Nodes: r.Nodes, Timeout: LiveSession,
 	}
 }
 
-// openSession opens a session and waits for it, through a link if there are faults.
-func openSession(ctx context.Context, way serving.Access, servers string, linked bool) (*live.Session, error) {
+// OpenSession opens a session and waits for it, through a link if there are faults.
+func OpenSession(ctx context.Context, way serving.Access, servers string, linked bool) (*live.Session, error) {
 	var session live.Session
 	address := servers
 	if linked {
@@ -152,7 +152,7 @@ func openSession(ctx context.Context, way serving.Access, servers string, linked
 
 // connect gives a session its client.
 func connect(ctx context.Context, way serving.Access, s *live.Session, servers string) error {
-	conn, err := way.Open(ctx, servers, liveSession, counting(s))
+	conn, err := way.Open(ctx, servers, LiveSession, counting(s))
 	if err != nil {
 		return err
 	}

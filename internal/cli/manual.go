@@ -14,7 +14,7 @@ const commandName = "torture"
 // described lets --help say what the manual says, and versioned lets --version say the version.
 var (
 	described = kong.PostBuild(func(k *kong.Kong) error {
-		manual.Describe(k.Model, commands)
+		manual.Describe(k.Model, Manual)
 		return nil
 	})
 	versioned = kong.OptionFunc(func(k *kong.Kong) error { // once a release build has said which it is
@@ -34,9 +34,9 @@ func done(ok string) []manual.Status {
 	return []manual.Status{{Code: console.ExitOK, Meaning: ok}, {Code: console.ExitUnknown, Meaning: "There was an error."}}
 }
 
-// commands is what --help and the reference say of each command beside its flags. The examples of a
+// Manual is what --help and the reference say of each command beside its flags. The examples of a
 // command may use files that those before it have written.
-var commands = manual.Manual{
+var Manual = manual.Manual{
 	"run": {Statuses: verdicts, Examples: []manual.Example{
 		{Meaning: "Run this project's own lock through 1000 simulated episodes.", Line: "torture run lock"},
 		{Meaning: "Find the bug of a published lock, without any fault.", Status: console.ExitViolation,
@@ -60,17 +60,6 @@ var commands = manual.Manual{
 			{Meaning: "Run the tests of all packages in exact mode.", Unrun: true, Line: "torture test ./..."},
 			{Meaning: "Run one test, with the flags of go test.", Unrun: true,
 				Line: "torture test -run TestMyLock -count=1 ./mylock"},
-		},
-	},
-	"zoo": {
-		Statuses: []manual.Status{
-			{Code: console.ExitOK, Meaning: "Every known bug was found, and every fixed version is clean."},
-			{Code: console.ExitViolation, Meaning: "A known bug was not found, or a fixed version was accused."},
-			{Code: console.ExitUnknown, Meaning: "There was an error."},
-		},
-		Examples: []manual.Example{
-			{Meaning: "Look for two known bugs.", Unrun: true, Line: "torture zoo W1 DQ6"},
-			{Meaning: "Also make the counterexample happen on three real servers.", Unrun: true, Line: "torture zoo W1 --confirm"},
 		},
 	},
 	"replay": {
@@ -101,9 +90,6 @@ var commands = manual.Manual{
 		},
 		Examples: []manual.Example{{Meaning: "Check what works on this machine.", Line: "torture doctor"}},
 	},
-	"demo": {Statuses: done("The demonstration was shown."), Examples: []manual.Example{
-		{Meaning: "Show a bug, its story and its fix.", Line: "torture demo --no-pause"},
-	}},
 	"new": {Statuses: done("The files were written."), Examples: []manual.Example{
 		{Meaning: "Write an example lock and its test, in a folder of your module.", Line: "torture new lock mylock"},
 	}},

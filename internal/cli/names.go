@@ -11,7 +11,6 @@ import (
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/zoo"
 )
 
 // lists are the arguments with which this command lists the values of flags and arguments.
@@ -30,14 +29,6 @@ func recipeNames(kind *workload.Kind) console.NameSet {
 	set := console.NameSet{What: "recipe", Of: kind.Name, List: "list kinds"}
 	for _, e := range kind.Recipes {
 		set.Known = append(set.Known, e.Recipe)
-	}
-	return set
-}
-
-func animalNames() console.NameSet {
-	set := console.NameSet{What: "bug", List: "list zoo", AnyCase: true}
-	for _, a := range slices.Concat(zoo.Animals(), zoo.Skipped()) {
-		set.Known = append(set.Known, a.ID)
 	}
 	return set
 }

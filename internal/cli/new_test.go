@@ -12,7 +12,11 @@ import (
 // The lock that torture new writes is that of the tutorial's first step.
 func TestFirstLockIsTheTutorials(t *testing.T) {
 	dir := t.TempDir()
-	git := exec.CommandContext(t.Context(), "git", "apply", filepath.Join(repository(t), "examples/tutorial/steps/1.patch"))
+	patch, err := filepath.Abs("../../examples/tutorial/steps/1.patch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	git := exec.CommandContext(t.Context(), "git", "apply", patch)
 	git.Dir = dir
 	if out, err := git.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -11,16 +11,17 @@ import (
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
 
+	"github.com/zktorture/zktorture/internal/cli/about"
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/linearizability/operations"
 	"github.com/zktorture/zktorture/sim"
 )
 
-// parse parses a command line and checks it. exited is the status that kong ends with by itself, as after --help, or
+// Parse parses a command line and checks it. exited is the status that kong ends with by itself, as after --help, or
 // negative.
-func parse(c *console.Context, into *cli, args []string) (parsed *kong.Context, exited int, err error) {
+func Parse(c *console.Context, args []string) (parsed *kong.Context, exited int, err error) {
 	exited = -1
-	parser, err := newParser(into, kong.Writers(c.Stdout, c.Stderr), kong.Exit(func(code int) { exited = code }))
+	parser, err := Parser(kong.Writers(c.Stdout, c.Stderr), kong.Exit(func(code int) { exited = code }))
 	if err != nil {
 		return nil, exited, err
 	}
@@ -50,12 +51,16 @@ func parse(c *console.Context, into *cli, args []string) (parsed *kong.Context, 
 // passedOn are commands whose arguments are those of another command line.
 var passedOn = []string{"test"}
 
-// newParser is the parser of the command line.
-func newParser(into *cli, options ...kong.Option) (*kong.Kong, error) {
+// Parser returns the parser of command lines.
+func Parser(options ...kong.Option) (*kong.Kong, error) {
+	into := new(cli)
+	for _, fresh := range extensions {
+		into.Plugins = append(into.Plugins, fresh())
+	}
 	return kong.New(into, append(options, kong.Name(commandName), kong.Description(description), described, versioned,
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Vars{
 			"kinds": kindNames(), "strategies": strings.Join(slices.Sorted(maps.Keys(sim.Strategies)), ","),
-			"models": strings.Join(operations.Models(), ","),
+			"models": strings.Join(operations.Models(), ","), "sections": about.Sections(),
 		})...)
 }
 

@@ -54,7 +54,7 @@ func (r *replayCmd) confirm(c *console.Context, w *workload.Workload, example *s
 		}
 		return console.VerdictError(console.ExitUnknown)
 	}
-	output.PrintBroken(c.Stdout, fmt.Sprintf("confirmed on real servers%s: ", tries(confirmed)), *confirmed.Violation)
+	output.PrintBroken(c.Stdout, fmt.Sprintf("confirmed on real servers%s: ", Tries(confirmed)), *confirmed.Violation)
 	return console.VerdictError(console.ExitViolation)
 }
 

@@ -1,56 +1,16 @@
 package cli
 
 import (
-	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
-	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/live/ensemble"
+	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
 	"github.com/zktorture/zktorture/recipes/zkclient"
 )
-
-// Served servers let a correct recipe pass under all faults, and show what is wrong with a broken one. The faults that
-// struck are a plan.
-func TestRunOnServed(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for _, test := range []struct {
-		args   string
-		status int
-	}{
-		{"lock --episodes 40 --out out", console.ExitOK},
-		{"lock --episodes 10 --plan out/faults.jsonl", console.ExitOK},
-		{"lock --nodes 1 --episodes 10 --faults kill,stop,loss", console.ExitOK},
-		{"queue --recipe published/DistributedQueue --episodes 60 --faults loss", console.ExitViolation},
-	} {
-		t.Run(test.args, func(t *testing.T) {
-			status, text, messages := command(t, strings.Fields("run --backend serve --seed 1 --json "+test.args)...)
-			var s output.Summary
-			if err := json.Unmarshal([]byte(text), &s); err != nil || status != test.status || s.Operations == 0 {
-				t.Fatalf("exit status %d, %v\n%s%s", status, err, text, messages)
-			}
-		})
-	}
-}
-
-func TestServedRefuses(t *testing.T) {
-	for _, test := range []struct{ args, says string }{
-		{"--faults partition", "partition: the servers of --backend serve have no links that could be cut: --backend ensemble"},
-		{"--nodes 1 --faults lag", "lag: a single server has no others"},
-	} {
-		t.Run(test.args, func(t *testing.T) {
-			status, _, messages := command(t, strings.Fields("run lock --backend serve "+test.args)...)
-			if status != console.ExitUnknown || !strings.Contains(messages, test.says) {
-				t.Errorf("exit status %d, %q, want %q", status, messages, test.says)
-			}
-		})
-	}
-}
 
 // three starts three served servers, with a client of the leader and one of the first follower.
 func three(t *testing.T) (s *servedServers, leader, follower *zkclient.Client) {
@@ -166,4 +126,9 @@ func TestServedStrikeRefuses(t *testing.T) {
 	if len(s.hurt) > 0 {
 		t.Errorf("%d members are hurt by faults that did not strike", len(s.hurt))
 	}
+}
+
+func client(t *testing.T, servers string) *zkclient.Client {
+	t.Helper()
+	return ensembletest.Connect(t, zkclient.Config{Servers: servers, SessionTimeout: ensembletest.Lasting})
 }

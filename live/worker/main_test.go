@@ -12,10 +12,10 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/internal/testkit"
+	_ "github.com/zktorture/zktorture/internal/testkit/broken"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/workload"
-	_ "github.com/zktorture/zktorture/zoo/listed"
 )
 
 // role makes the test binary play a program, for tests about processes.

@@ -173,8 +173,8 @@ func TestDetourAccusesNobody(t *testing.T) {
 // A broken recipe is found out all the same.
 func TestDetourHidesNothing(t *testing.T) {
 	for _, of := range [][3]string{
-		{"lock", "published/WriteLock", "exclusion"},
-		{"queue", "published/DistributedQueue", "unexpected-error"},
+		{"lock", "broken", "exclusion"},
+		{"queue", "broken", "false-empty"},
 	} {
 		r := runRemote(t, looped(t, of[0], of[1]),
 			sim.Config{Episodes: 1500, Until: of[2], Faults: world.NoFaults, NoFaultsAtAll: true})
@@ -232,7 +232,7 @@ func (a able) Can(op string) bool { return slices.Contains(a.can, op) }
 
 func TestInProcesses(t *testing.T) {
 	for of, may := range map[[2]string]bool{
-		{"lock", "published/WriteLock"}: true, {"queue", workload.Ours}: true, {"queue", "exec:x"}: true,
+		{"lock", "broken"}: true, {"queue", workload.Ours}: true, {"queue", "exec:x"}: true,
 		{"queue", "ours/receipts"}: false, {"priorityqueue", workload.Ours}: false,
 	} {
 		w, err := Find(of[0], of[1])

@@ -11,11 +11,12 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/internal/testkit/broken"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/story/index"
-	"github.com/zktorture/zktorture/zoo"
+	"github.com/zktorture/zktorture/workload"
 )
 
 // results makes a folder with a file of each kind, and unrelated files.
@@ -23,12 +24,8 @@ func results(t *testing.T) (dir string, o index.Options) {
 	t.Helper()
 	testkit.ManyWorlds(t)
 	dir = t.TempDir()
-	animals, err := zoo.Find([]string{"W1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := animals[0].Broken()
-	cfg := sim.Config{Strategy: "patterns", Until: animals[0].Property, Episodes: 200, Seed: 1, NoFaultsAtAll: true}
+	w := workload.Lock(broken.NewLock, workload.Named("broken"), workload.Existing())
+	cfg := sim.Config{Strategy: "patterns", Until: "lost-wakeup", Episodes: 200, Seed: 1, NoFaultsAtAll: true}
 	r, err := sim.Run(t.Context(), w, cfg)
 	if err != nil || len(r.Violations) == 0 {
 		t.Fatalf("nothing broke: %v", err)

@@ -18,8 +18,14 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// Kinds are those of this package.
+// Kinds are those of this package. Whoever imports it knows them by name.
 var Kinds = []*workload.Kind{&registryKind, &cacheKind, &idsKind, &shardsKind}
+
+func init() {
+	if err := workload.Register(Kinds...); err != nil {
+		panic(err)
+	}
+}
 
 // ours is the entry of this project's own recipe.
 func ours(help string, of func(opts ...workload.Option) *workload.Workload) []workload.Entry {

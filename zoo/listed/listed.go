@@ -1,5 +1,4 @@
-// Package listed makes known by name what package workload does not know, so that a test of a lock
-// compiles none of it: the kinds of package cluster, and recipes that are broken on purpose, as in
+// Package listed makes known by name recipes that are broken on purpose, as in
 // torture run lock --recipe published/WriteLock. Import it for that alone.
 package listed
 
@@ -8,12 +7,11 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/workload/cluster"
 	"github.com/zktorture/zktorture/zoo/published"
 )
 
 func init() {
-	if err := workload.Register(append(cluster.Kinds, &locks, &queues)...); err != nil {
+	if err := workload.Register(&locks, &queues); err != nil {
 		panic(err)
 	}
 }

@@ -331,7 +331,7 @@ var meanings = map[string]string{
 	"cli.confirmationSummary.violation":  "the violation was seen on real servers",
 	"cli.confirmationSummary.step":       "the first step that differed",
 	"cli.confirmationSummary.difference": "how it differed",
-	"cli.zooSummary.skipped":             "known bugs that need exact mode",
+	"command.zooSummary.skipped":         "known bugs that need exact mode",
 	"serving.Ready.connect":              "the connect string for clients",
 	"serving.Ready.control":              "the URL at which tests ask for faults",
 	"serving.Ready.seed":                 "the seed of the faults",

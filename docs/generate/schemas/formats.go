@@ -18,6 +18,7 @@ import (
 
 	_ "github.com/zktorture/zktorture"                   // registers formats
 	_ "github.com/zktorture/zktorture/campaign/failures" // registers a format
+	_ "github.com/zktorture/zktorture/zoo/command"       // registers a format
 )
 
 // fileFormat is a file, or an output.

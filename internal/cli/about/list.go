@@ -17,11 +17,10 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/zoo"
 )
 
 type ListCmd struct {
-	What string `arg:"" optional:"" default:"" name:"section" help:"What to list: kinds (with their recipes and properties), faults, strategies, models, or zoo (the recipes with known bugs that torture zoo hunts). Default: all but the zoo." enum:",kinds,faults,strategies,models,zoo"`
+	What string `arg:"" optional:"" default:"" name:"section" help:"What to list: kinds (with their recipes and properties), faults, strategies, models, or zoo (recipes with known bugs, where the program has some). Default: all but the zoo." enum:"${sections}"`
 	JSON bool   `name:"json" help:"Print one JSON object."`
 }
 
@@ -97,6 +96,16 @@ var sections = []section{
 	{"strategies", listStrategies, printStrategies, true},
 	{"models", listModels, printModels, true},
 	{"zoo", listZoo, printZoo, false},
+}
+
+// Sections are the names of the sections that there are, and "", with commas between them.
+func Sections() (names string) {
+	for _, s := range sections {
+		if s.unasked || Zoo != nil {
+			names += "," + s.name
+		}
+	}
+	return names
 }
 
 // Run executes the command.
@@ -216,13 +225,10 @@ func printModels(w io.Writer, all *Listing) {
 	}
 }
 
-func listZoo(all *Listing) {
-	for _, a := range slices.Concat(zoo.Animals(), zoo.Skipped()) {
-		broken := a.Broken()
-		all.Zoo = append(all.Zoo, ListedAnimal{a.ID, a.Title, a.Source, a.Property, a.Needs, a.Exact,
-			broken.Name(), broken.Recipe(), a.Twin().Recipe()})
-	}
-}
+// Zoo lists the recipes with known bugs, in a program that has some: package command of the zoo sets it.
+var Zoo func() []ListedAnimal
+
+func listZoo(all *Listing) { all.Zoo = Zoo() }
 
 func printZoo(w io.Writer, all *Listing) {
 	for _, a := range all.Zoo {

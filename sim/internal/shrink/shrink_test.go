@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/testkit"
+	_ "github.com/zktorture/zktorture/internal/testkit/broken"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/internal/draw"
 	"github.com/zktorture/zktorture/sim/internal/shrink"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/zoo"
 )
 
 // What shrinking gives up is larger than the best as a whole, too; the rest runs as it does without a bound.
@@ -38,68 +38,78 @@ func TestOnlyWhatIsLargerIsGivenUp(t *testing.T) {
 	}
 }
 
-// hunted are animals of all kinds of recipes and all kinds of faults.
-var hunted = []string{
-	"W1", "W5", "W7", "W12", "W16", "DQ2", "DQ7", "E4", "B13", "LK10", "L6", "L14", "Q1", "ZL3", "C1", "S4", "R6", "X5",
-}
-
-// shrunk is the smallest story of an animal that one hunt gives, and how it was hunted.
-func shrunk(t *testing.T, id string, seed uint64) (zoo.Animal, shrink.Terms, sim.Found) {
+// shrunk are the smallest stories of what a recipe breaks, by property.
+func shrunk(t *testing.T, kind string, faults world.Faults, seed uint64) (*workload.Workload, map[string]sim.Found) {
 	t.Helper()
-	animals, err := zoo.Find([]string{id})
+	w, err := workload.Find(kind, "broken")
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := animals[0]
-	catch, err := zoo.NewHunter(zoo.HuntConfig{Seed: seed, SkipTwin: true, Workers: 1}).Hunt(t.Context(), a)
+	r, err := sim.Run(t.Context(), w, sim.Config{Episodes: 2000, Seed: seed, Faults: faults, NoFaultsAtAll: true, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if catch.Found == nil {
-		t.Fatalf("%s got away: %s", id, catch.Problem)
+	found := map[string]sim.Found{}
+	for _, f := range r.Violations {
+		found[f.Property] = f
 	}
-	return a, shrink.Terms{None: true, Faults: a.Faults(), Clients: a.Clients}, *catch.Found
+	return w, found
 }
 
-// Of a minimised story no single choice can go or become smaller. S2, another semaphore's lost reply, takes four thousand
-// episodes to be found, S4 some hundred: it comes with the rest of ZKTORTURE_THOROUGH=all.
+// Of a minimised story no single choice can go or become smaller.
 func TestStoriesAreOneMinimal(t *testing.T) {
 	testkit.ManyWorlds(t)
-	for _, id := range testkit.Sized(hunted, append(hunted, "S2")) {
-		t.Run(id, func(t *testing.T) {
-			a, cfg, f := shrunk(t, id, 1)
-			edits, breaks := shrink.SingleEdits(a.Broken(), cfg, a.Property, f.Choices)
-			if !breaks {
-				t.Fatalf("replayed, it does not break %s", a.Property)
+	for _, kind := range []string{"lock", "queue"} {
+		for _, faults := range []world.Faults{world.NoFaults, world.Loss, world.Expiry, world.Crash, world.Cancel, world.AllFaults} {
+			w, found := shrunk(t, kind, faults, 1)
+			for property, f := range found {
+				t.Run(kind+" "+faults.String()+" "+property, func(t *testing.T) {
+					edits, breaks := shrink.SingleEdits(w, shrink.Terms{None: true, Faults: faults}, property, f.Choices)
+					if !breaks {
+						t.Fatalf("replayed, it does not break %s", property)
+					}
+					for _, edit := range edits {
+						t.Errorf("simpler with %s", edit)
+					}
+				})
 			}
-			for _, edit := range edits {
-				t.Errorf("simpler with %s", edit)
-			}
-		})
+		}
 	}
 }
 
-// Stories are as small as the bugs are known to allow, whatever the counterexample was: L6 takes one user, though most
-// counterexamples have two and no fault of one of the kinds that this takes. Others come to their smallest mostly.
+// Stories are as small as the bugs are known to allow, whatever the counterexample was.
 func TestStoriesAreSmallest(t *testing.T) {
 	testkit.ManyWorlds(t)
-	seeds := testkit.Sized(2, 5)
-	for id, smallest := range map[string]struct{ clients, calls, reached int }{
-		"W6": {2, 4, seeds}, "L6": {1, 1, seeds}, "Q1": {2, 4, seeds}, "ZL3": {2, 4, seeds - 1}, "W7": {1, 2, seeds - 1},
+	type size struct{ clients, calls int }
+	for _, of := range []struct {
+		kind     string
+		faults   world.Faults
+		smallest map[string]size
+	}{
+		{"lock", world.NoFaults, map[string]size{"lost-wakeup": {2, 3}, "order": {2, 3}, "exclusion": {2, 4}, "progress": {1, 3}}},
+		{"lock", world.Loss, map[string]size{"orphan": {1, 3}, "unexpected-error": {1, 3}}},
+		{"queue", world.NoFaults, map[string]size{"false-empty": {2, 4}}},
+		{"queue", world.Loss, map[string]size{"duplicate": {1, 1}, "false-empty": {1, 2}}},
 	} {
-		reached := 0
-		for seed := range uint64(seeds) {
-			_, _, f := shrunk(t, id, seed+1)
-			if calls := zoo.Operations(f); f.Clients <= smallest.clients && calls <= smallest.calls {
-				reached++
-			} else {
-				t.Logf("%s, seed %d: %d clients, %d operations", id, seed+1, f.Clients, calls)
+		for seed := range uint64(testkit.Sized(2, 5)) {
+			_, found := shrunk(t, of.kind, of.faults, seed+1)
+			for property, smallest := range of.smallest {
+				if is := (size{found[property].Clients, calls(found[property])}); is != smallest {
+					t.Errorf("%s of a %s under %v, seed %d: %+v; want %+v", property, of.kind, of.faults, seed+1, is, smallest)
+				}
 			}
 		}
-		if reached < smallest.reached {
-			t.Errorf("%s: %d of %d stories have at most %+v", id, reached, seeds, smallest)
+	}
+}
+
+// calls counts the operations of a story that were begun while faults could strike.
+func calls(f sim.Found) (n int) {
+	for _, step := range f.Trace {
+		if step.N <= f.Steps && step.Kind == world.KindCall {
+			n++
 		}
 	}
+	return n
 }
 
 // What happened in a run leads to the same run again, without the numbers of the answers that made it happen.

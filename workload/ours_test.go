@@ -1,0 +1,81 @@
+package workload_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+	_ "github.com/zktorture/zktorture/workload/cluster"
+)
+
+func lookUp(t *testing.T, kind, recipe string) *workload.Workload {
+	t.Helper()
+	w, err := workload.Find(kind, recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func campaign(t *testing.T, w sim.Workload, cfg sim.Config) sim.Result {
+	t.Helper()
+	testkit.ManyWorlds(t)
+	r, err := sim.Run(context.Background(), w, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func messageOf(r sim.Result, property string) string {
+	for _, f := range r.Violations {
+		if f.Property == property {
+			return f.Message
+		}
+	}
+	return ""
+}
+
+// Our own recipes keep their promises under all faults, and every fault has struck.
+func TestOursAreClean(t *testing.T) {
+	episodes := testkit.Sized(2500, 5000)
+	if testing.Short() {
+		episodes = 1000
+	}
+	for _, of := range [][2]string{{"lock", "ours"}, {"queue", "ours"}, {"queue", "ours/receipts"}} {
+		for _, strategy := range []string{"random", "patterns"} {
+			r := campaign(t, lookUp(t, of[0], of[1]), sim.Config{Episodes: episodes, Seed: 1, Strategy: strategy})
+			if r.Verdict != sim.VerdictOK {
+				t.Errorf("%v, %s: %s (%s) %v", of, strategy, r.Verdict, r.Reason, r.Violations)
+			}
+			for name, times := range r.Struck {
+				if strategy == "random" && times < leastStrikes(of[1], episodes) {
+					t.Errorf("%v, %s: %s struck %d times in %d episodes", of, strategy, name, times, episodes)
+				}
+			}
+		}
+	}
+}
+
+// leastStrikes is how often each fault has to strike at least. A queue with receipts is hardly ever
+// an empty parent, so there is seldom anything to reap.
+func leastStrikes(recipe string, episodes int) int {
+	if recipe == "ours/receipts" {
+		return 1
+	}
+	return episodes / 200
+}
+
+func TestFindSaysWhatThereIs(t *testing.T) {
+	for _, c := range [][3]string{
+		{"lok", "", `unknown workload "lok": there are lock, `},
+		{"lock", "mine", `unknown recipe "mine" for lock: there are ours, `},
+	} {
+		if _, err := workload.Find(c[0], c[1]); err == nil || !strings.HasPrefix(err.Error(), c[2]) {
+			t.Errorf("Find(%q, %q) says %v, want %s", c[0], c[1], err, c[2])
+		}
+	}
+}

@@ -1,0 +1,62 @@
+// Package command makes the commands of the zoo: torture zoo, demo and list zoo. A main function imports it for that
+// alone.
+package command
+
+import (
+	"slices"
+
+	"github.com/zktorture/zktorture/internal/cli"
+	"github.com/zktorture/zktorture/internal/cli/about"
+	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/manual"
+	"github.com/zktorture/zktorture/zoo"
+)
+
+func init() {
+	cli.Extend(func() any { return new(commands) }, said)
+	about.Zoo = list
+}
+
+type commands struct {
+	Zoo  zooCmd  `cmd:"" help:"Run recipes with known bugs: check that each bug is found, and that the fixed recipe passes."`
+	Demo demoCmd `cmd:"" help:"Show a bug, its story and its fix, in three minutes."`
+}
+
+var said = manual.Manual{
+	"zoo": {
+		Statuses: []manual.Status{
+			{Code: console.ExitOK, Meaning: "Every known bug was found, and every fixed version is clean."},
+			{Code: console.ExitViolation, Meaning: "A known bug was not found, or a fixed version was accused."},
+			{Code: console.ExitUnknown, Meaning: "There was an error."},
+		},
+		Examples: []manual.Example{
+			{Meaning: "Look for two known bugs.", Unrun: true, Line: "torture zoo W1 DQ6"},
+			{Meaning: "Also make the counterexample happen on three real servers.", Unrun: true, Line: "torture zoo W1 --confirm"},
+		},
+	},
+	"demo": {Statuses: []manual.Status{
+		{Code: console.ExitOK, Meaning: "The demonstration was shown."}, {Code: console.ExitUnknown, Meaning: "There was an error."},
+	}, Examples: []manual.Example{
+		{Meaning: "Show a bug, its story and its fix.", Line: "torture demo --no-pause"},
+	}},
+}
+
+// everyAnimal lists those of this program, and those that it skips.
+func everyAnimal() []zoo.Animal { return slices.Concat(zoo.Animals(), zoo.Skipped()) }
+
+func list() (all []about.ListedAnimal) {
+	for _, a := range everyAnimal() {
+		broken := a.Broken()
+		all = append(all, about.ListedAnimal{ID: a.ID, Title: a.Title, Source: a.Source, Property: a.Property, Needs: a.Needs,
+			Exact: a.Exact, Kind: broken.Name(), Recipe: broken.Recipe(), Twin: a.Twin().Recipe()})
+	}
+	return all
+}
+
+func animalNames() console.NameSet {
+	set := console.NameSet{What: "bug", List: "list zoo", AnyCase: true}
+	for _, a := range everyAnimal() {
+		set.Known = append(set.Known, a.ID)
+	}
+	return set
+}
