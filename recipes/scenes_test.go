@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -19,13 +18,12 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk/goclient"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// The scenes of testdata are in worlds of their own:
+// The scenes of testdata (see testkit.Scenes) are in worlds of their own:
 //
-//	== TITLE                  begins a scene
-//	for X in a b c            plays the scene for each of them in place of $X
 //	q: queue /q receipts      a recipe with a connection of its own
 //	p: queue /q on q          another one of the same connection
 //	q Offer 1 = ok            a call, and what it returns; a token is #1, #2, … and greater than those before it
@@ -130,33 +128,9 @@ func open(c recipes.Conn, kind, path string, rest []string) any {
 	panic("no recipe " + kind)
 }
 
-func TestScenes(t *testing.T) {
-	files, _ := filepath.Glob("testdata/*.txt")
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		must(t, err)
-		for scene := range strings.SplitSeq("\n"+string(text), "\n== ") {
-			title, lines, ok := strings.Cut(scene, "\n")
-			if ok && strings.TrimSpace(title) != "" {
-				t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+title, func(t *testing.T) { playAll(t, lines) })
-			}
-		}
-	}
-	if len(files) == 0 {
-		t.Error("there are no scenes")
-	}
-}
+func TestScenes(t *testing.T) { testkit.Scenes(t, "testdata/*.txt", playScene) }
 
-// playAll plays a scene for all that its for lines say.
-func playAll(t *testing.T, lines string) {
-	if rest, found := strings.CutPrefix(lines, "for "); found {
-		head, rest, _ := strings.Cut(rest, "\n")
-		name, values, _ := strings.Cut(head, " in ")
-		for value := range strings.SplitSeq(values, ", ") {
-			playAll(t, strings.ReplaceAll(rest, "$"+name, value))
-		}
-		return
-	}
+func playScene(t *testing.T, lines string) {
 	world(t, func(t *testing.T, servers *goclient.Local) {
 		s := &stage{t: t, servers: servers, cast: map[string]*actor{"zk": {conn: connect(t, servers)}}}
 		all := strings.Split(lines, "\n")

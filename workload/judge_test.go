@@ -2,7 +2,6 @@ package workload
 
 import (
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,13 +11,14 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 )
 
 // scene is an episode put together by hand, for what a judge must and must not say. Stamps are small numbers. Those of
-// testdata have a title, operations and ends, and the properties that are broken, with a part of the message:
+// testdata (see testkit.Scenes) have operations and ends, and the properties that are broken, with a part of the message:
 //
 //	== TITLE
 //	c1 user 2 acquire 1..2 token 3    also: unknown, fail and the errors of errorsByName
@@ -164,14 +164,7 @@ func (s *scene) broken() (properties []string, text string) {
 
 func TestScenes(t *testing.T) {
 	for kind, judge := range judges {
-		text, err := os.ReadFile("testdata/" + kind + ".txt")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, scene := range strings.Split("\n"+string(text), "\n== ")[1:] {
-			title, lines, _ := strings.Cut(scene, "\n")
-			t.Run(kind+"/"+title, func(t *testing.T) { wantJudged(t, judge, lines) })
-		}
+		testkit.Scenes(t, "testdata/"+kind+".txt", func(t *testing.T, lines string) { wantJudged(t, judge, lines) })
 	}
 }
 

@@ -2,8 +2,6 @@ package goclient_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,12 +12,13 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
-// The scenes of testdata are moved by hand, one line after the other. What follows = is what the line says then.
+// The scenes of testdata (see testkit.Scenes) are moved by hand, one line after the other. What follows = is what the line
+// says then.
 //
-//	== TITLE                   begins a scene; servers 3 is how many there are; version skips: see fakezk.Compat
-//	for X in a, b              plays it for each of them in place of $X
+//	servers 3                  how many there are; version skips: see fakezk.Compat
 //	a: go                      a client, with the semantics of go, java or kazoo; go held: whose events are held back
 //	a dial 0 = ok              also: break, arrive, deliver, expire, finish, tell, break unsent; pump: all that is under way
 //	a create /x = ok           a request that is carried through: create, ephemeral, get, exists, owner, set PATH VERSION
@@ -40,32 +39,9 @@ type scene struct {
 	sessions []int64
 }
 
-func TestScenes(t *testing.T) {
-	files, _ := filepath.Glob("testdata/*.txt")
-	if len(files) == 0 {
-		t.Fatal("there are no scenes")
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, one := range strings.Split("\n"+string(text), "\n== ")[1:] {
-			title, lines, _ := strings.Cut(one, "\n")
-			t.Run(filepath.Base(file)+"/"+title, func(t *testing.T) { playScene(t, lines) })
-		}
-	}
-}
+func TestScenes(t *testing.T) { testkit.Scenes(t, "testdata/*.txt", playScene) }
 
 func playScene(t *testing.T, lines string) {
-	if rest, found := strings.CutPrefix(lines, "for "); found {
-		head, rest, _ := strings.Cut(rest, "\n")
-		name, values, _ := strings.Cut(head, " in ")
-		for value := range strings.SplitSeq(values, ", ") {
-			playScene(t, strings.ReplaceAll(rest, "$"+name, value))
-		}
-		return
-	}
 	s := &scene{t: t, cable: newWire(fakezk.Config{}), clients: map[string]*goclient.Client{},
 		channels: map[string]<-chan zk.Event{}, results: map[string]<-chan error{}}
 	for line := range strings.Lines(lines) {
