@@ -25,17 +25,19 @@ var mayImport = map[string]string{
 
 	"fakezk/wire":     "internal/faultset",
 	"fakezk":          "fakezk/wire internal/digest",
-	"fakezk/goclient": "fakezk fakezk/wire internal/digest",
+	"fakezk/goclient": "fakezk fakezk/goclient/parked fakezk/wire internal/digest",
+	"fakezk/versions": "fakezk",
 	"fakezk/protocol": "fakezk fakezk/wire",
 	"fakezk/server":   "fakezk fakezk/protocol fakezk/wire internal/webpage",
 
-	"sim/internal/bubble": "fakezk/goclient internal/digest",
+	"sim/internal/bubble": "fakezk/goclient fakezk/goclient/parked internal/digest",
 	"sim/internal/line":   "fakezk fakezk/protocol fakezk/wire",
 	"sim/world":           "fakezk fakezk/goclient fakezk/protocol fakezk/wire sim/internal/bubble sim/internal/line internal",
 	"sim/internal":        "fakezk fakezk/goclient fakezk/wire sim/internal/bubble sim/world internal",
 	"sim/replay":          "fakezk sim/internal sim/internal/bubble sim/world internal",
 	"story":               "fakezk fakezk/wire linearizability sim/replay sim/world internal",
 	"sim":                 "fakezk sim/internal sim/internal/bubble sim/internal/checkout sim/replay sim/world story internal",
+	"story/reading":       "story",
 	"story/index":         "linearizability sim story internal",
 
 	"workload":         "fakezk fakezk/goclient fakezk/wire linearizability recipes sim sim/world internal",
@@ -49,14 +51,15 @@ var mayImport = map[string]string{
 	"live/confirm":  "fakezk/goclient fakezk/wire live recipes sim sim/world workload",
 
 	// Leaves that need nothing but the standard library:
-	"sim/internal/checkout": "",
-	"internal/cycle":        "",
-	"internal/digest":       "",
-	"internal/escape":       "",
-	"internal/faultset":     "",
-	"internal/resource":     "",
-	"internal/webpage":      "",
-	"internal/wholefile":    "",
+	"fakezk/goclient/parked": "",
+	"sim/internal/checkout":  "",
+	"internal/cycle":         "",
+	"internal/digest":        "",
+	"internal/escape":        "",
+	"internal/faultset":      "",
+	"internal/resource":      "",
+	"internal/webpage":       "",
+	"internal/wholefile":     "",
 }
 
 // testsOnly are packages that tests of others import, and nothing else, and programs that only tests run.

@@ -1,13 +1,6 @@
 package fakezk
 
-import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-
-	"github.com/zktorture/zktorture/fakezk/wire"
-)
+import "github.com/zktorture/zktorture/fakezk/wire"
 
 // Compat selects what differs between versions of ZooKeeper. The zero value is 3.8.0 as Debian
 // 12 ships it, with the event filter of CVE-2024-23944 backported.
@@ -37,25 +30,6 @@ type Compat struct {
 
 	// NoWhoAmI takes away whoAmI, which came with 3.7.
 	NoWhoAmI bool
-}
-
-var compats = map[string]Compat{
-	"3.5":          {NoEventACLFilter: true, NoOps36: true, NoWhoAmI: true},
-	"3.6":          {NoEventACLFilter: true, NoWhoAmI: true},
-	"3.7":          {NoEventACLFilter: true},
-	"3.8.0":        {NoEventACLFilter: true},
-	"3.8.0-debian": {},
-	"3.8.4":        {ExistsNeedsRead: true},
-	"3.9.2":        {ExistsNeedsRead: true, WatchModesApart: true, VersionSkipsMinusOne: true},
-}
-
-// CompatOf returns the behaviour of a version: 3.5, 3.6, 3.7, 3.8.0, 3.8.0-debian, 3.8.4 or 3.9.2.
-func CompatOf(version string) (Compat, error) {
-	if c, known := compats[version]; known {
-		return c, nil
-	}
-	versions := strings.Join(slices.Sorted(maps.Keys(compats)), ", ")
-	return Compat{}, fmt.Errorf("fakezk: no behaviour is known for ZooKeeper %q; use one of %s", version, versions)
 }
 
 // knows reports whether this version has an operation.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/goclient"
+	"github.com/zktorture/zktorture/fakezk/versions"
 	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
@@ -63,7 +64,7 @@ func TestVersionWraps(t *testing.T) {
 }
 
 func TestCompatUnknown(t *testing.T) {
-	if _, err := fakezk.CompatOf("2.0"); err == nil || !strings.Contains(err.Error(), "2.0") {
+	if _, err := versions.Compat("2.0"); err == nil || !strings.Contains(err.Error(), "2.0") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/versions"
 	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
@@ -210,9 +211,9 @@ func (x *transcript) look(w []string) bool {
 }
 
 func (x *transcript) reset(o options) {
-	compat, err := fakezk.CompatOf("3.8.0-debian")
+	compat, err := versions.Compat("3.8.0-debian")
 	if version, ok := o["compat"]; ok {
-		compat, err = fakezk.CompatOf(version)
+		compat, err = versions.Compat(version)
 	}
 	if err != nil {
 		x.t.Fatal(err)

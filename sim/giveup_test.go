@@ -69,6 +69,13 @@ type failingEpisode struct {
 	at string
 }
 
+func (e failingEpisode) Run(u *world.User) {
+	if e.at == "do" {
+		u.Do("ink", func() string { panic("out of ink") })
+	}
+	e.Episode.Run(u)
+}
+
 func (e failingEpisode) Judge(w *world.World) world.Judgement {
 	if e.at == "judge" {
 		panic("out of ink")
@@ -79,7 +86,7 @@ func (e failingEpisode) Judge(w *world.World) world.Judgement {
 // A workload that panics has not been judged: the verdict is unknown, and says where that was.
 func TestWorkloadThatPanics(t *testing.T) {
 	for at, place := range map[string]string{"plan": "failing.Plan", "judge": "failingEpisode.Judge",
-		"later": "failingEpisode.Judge.func1"} {
+		"do": "failingEpisode.Run.func1", "later": "failingEpisode.Judge.func1"} {
 		r := run(t, failing{find(t, "lock", "ours"), at}, sim.Config{Episodes: 3, Seed: 1})
 		if r.Verdict != sim.VerdictUnknown || r.Undecided != 3 || !strings.Contains(r.Reason, "out of ink") ||
 			!strings.Contains(r.Reason, place) {

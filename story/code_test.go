@@ -16,6 +16,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/story/reading"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -213,7 +214,7 @@ func TestRead(t *testing.T) {
 	} {
 		spoilt := again(t, s)
 		spoil(spoilt)
-		_, err := story.Read(strings.NewReader(encoded(t, spoilt)))
+		_, err := reading.Read(strings.NewReader(encoded(t, spoilt)))
 		if (err == nil) != (name == "") || err != nil && !strings.Contains(err.Error(), name) {
 			t.Errorf("spoilt in its %q: %v", name, err)
 		}

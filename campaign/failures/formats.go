@@ -1,5 +1,5 @@
 package failures
 
-import "github.com/zktorture/zktorture/internal/wholefile"
+import "github.com/zktorture/zktorture/internal/wholefile/formats"
 
-func init() { wholefile.NameFormat[nightFile]("night") }
+func init() { formats.Name[nightFile]("night") }

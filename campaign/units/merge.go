@@ -19,7 +19,7 @@ import (
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/internal/cli/parts"
-	"github.com/zktorture/zktorture/internal/resource"
+	"github.com/zktorture/zktorture/internal/resource/memory"
 	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/tally"
@@ -47,7 +47,7 @@ func (m *MergeCmd) Rules() []console.Rule {
 // Run executes the command. Its status is that of torture run over all jobs. It is 2 if units are missing or files
 // cannot be read, unless what is there has a violation.
 func (m *MergeCmd) Run(c *console.Context) error {
-	resource.Simulate()
+	memory.Simulate()
 	plan, err := campaign.ReadPlan(c, m.Plan)
 	if err != nil {
 		return err

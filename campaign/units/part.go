@@ -16,8 +16,8 @@ import (
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/parts"
 	"github.com/zktorture/zktorture/internal/digest"
-	"github.com/zktorture/zktorture/internal/escape"
-	"github.com/zktorture/zktorture/internal/resource"
+	"github.com/zktorture/zktorture/internal/escape/stream"
+	"github.com/zktorture/zktorture/internal/resource/memory"
 	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/tally"
@@ -48,7 +48,7 @@ func (p *PartCmd) Rules() []console.Rule {
 // Run executes the command. Its status is 0 if a result was written, whatever it says: violations are for
 // merge. It is 2 if there is none, or if it only says that a world froze.
 func (p *PartCmd) Run(c *console.Context) error {
-	resource.Simulate()
+	memory.Simulate()
 	plan, err := campaign.ReadPlan(c, p.Plan)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (p *PartCmd) one(c *console.Context, plan *campaign.Plan) error {
 	if name := p.file(n); name != "" {
 		err = wholefile.Write(name, text.Bytes())
 	} else {
-		_, err = escape.NewWriter(out).Write(text.Bytes())
+		_, err = stream.NewWriter(out).Write(text.Bytes())
 	}
 	if err == nil && result.Unknown != "" {
 		err = fmt.Errorf("unit %d is unknown: %s", n, result.Unknown)

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk/goclient/parked"
 )
 
 // Told is what a goroutine of a user is told by its client: a reply, or an event.
@@ -77,7 +79,7 @@ func (c *Client) EndStalls() {
 // LetLie leaves events in the channels at which nobody waits any more, to be found by whoever looks there next.
 func (c *Client) LetLie() {
 	c.stalls.late = slices.DeleteFunc(c.stalls.late, func(l late) bool {
-		if l.Call != nil || waits(l.watch.ch) {
+		if l.Call != nil || parked.At(l.watch.ch) {
 			return false
 		}
 		for _, told := range append([]Told{l.Told}, l.behind...) {
@@ -99,7 +101,7 @@ func (c *Client) delay(l late) bool {
 	if l.Call == nil && c.stalls.behind(l) {
 		return true
 	}
-	if l.Call == nil && !waits(l.watch.ch) {
+	if l.Call == nil && !parked.At(l.watch.ch) {
 		return false
 	}
 	c.stalls.late = append(c.stalls.late, l)

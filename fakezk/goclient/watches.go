@@ -6,6 +6,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/goclient/parked"
 	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
@@ -165,7 +166,7 @@ func (c *Client) inform(w watch, event zk.Event, last bool) {
 	if len(w.ch) == 0 { // somebody has taken it
 		c.settle()
 	}
-	unheard := c.SettlesWoken && nobodyWaits(w.ch)
+	unheard := c.SettlesWoken && parked.NobodyAt(w.ch)
 	close(w.ch)
 	if !unheard {
 		c.settle()

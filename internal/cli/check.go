@@ -12,7 +12,7 @@ import (
 
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
-	"github.com/zktorture/zktorture/internal/resource"
+	"github.com/zktorture/zktorture/internal/resource/memory"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/live/worker"
 )
@@ -135,7 +135,7 @@ func (k *checkCmd) whole(model linearizability.Model, in io.Reader) (judged, err
 	for _, op := range history {
 		j.add(op)
 	}
-	resource.LimitHeap(k.Memory << 20)
+	memory.LimitHeap(k.Memory << 20)
 	options := linearizability.Options{Timeout: k.Timeout, MemoryLimit: k.Memory << 20}
 	j.verdicts = linearizability.Check(model, history, options)
 	return j, nil

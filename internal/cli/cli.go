@@ -15,7 +15,7 @@ import (
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/serving"
 	"github.com/zktorture/zktorture/internal/manual"
-	"github.com/zktorture/zktorture/internal/resource"
+	"github.com/zktorture/zktorture/internal/resource/memory"
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -58,7 +58,7 @@ func Extend(fresh func() any, said manual.Manual) {
 // command line of the process and exits: with status 0 if no violation was found, 1 if one was, 2 if
 // the verdict is unknown or on an error.
 func Main(mainFile string, kinds ...*workload.Kind) {
-	resource.Simulate()
+	memory.Simulate()
 	ctx, s := console.Begin(mainFile)
 	if err := workload.Register(kinds...); err != nil {
 		os.Exit(console.Fail(s, err))

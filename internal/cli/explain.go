@@ -19,6 +19,7 @@ import (
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/story/reading"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -126,7 +127,7 @@ func readStory(name string) (*story.Story, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return story.Read(file)
+	return reading.Read(file)
 }
 
 // ofHistory tells of the first object whose operations are not in order.

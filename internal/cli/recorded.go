@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/zktorture/zktorture/internal/cli/output"
-	"github.com/zktorture/zktorture/internal/resource"
+	"github.com/zktorture/zktorture/internal/resource/memory"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/story/index"
 )
@@ -32,7 +32,7 @@ func (r *recorded) Close() {
 // expect prepares for the whole history: its operations take nearly twice as much memory as their lines.
 func (r *recorded) expect() {
 	if info, err := r.file.Stat(); err == nil && info.Mode().IsRegular() {
-		resource.ExpectHeap(2 * info.Size())
+		memory.ExpectHeap(2 * info.Size())
 	}
 }
 

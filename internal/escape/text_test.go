@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/internal/escape"
+	"github.com/zktorture/zktorture/internal/escape/stream"
 )
 
 func TestText(t *testing.T) {
@@ -37,7 +38,7 @@ func TestWriter(t *testing.T) {
 		text := rapid.StringOf(rapid.OneOf(rapid.Rune(), steering)).Draw(t, "text")
 		text += string(rapid.SliceOfN(rapid.Byte(), 0, 5).Draw(t, "bytes"))
 		var out strings.Builder
-		w := escape.NewWriter(&out)
+		w := stream.NewWriter(&out)
 		for rest := text; rest != ""; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "piece")
 			if written, err := w.Write([]byte(rest[:n])); written != n || err != nil {
@@ -80,7 +81,7 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 
 // The first error remains.
 func TestError(t *testing.T) {
-	w := escape.NewWriter(full{})
+	w := stream.NewWriter(full{})
 	if _, err := w.Write([]byte("x")); err != errFull {
 		t.Errorf("error %v", err)
 	}

@@ -1,3 +1,4 @@
+// Package resource is about what a process uses: processor time.
 package resource
 
 import "time"

@@ -1,8 +1,8 @@
 package worker
 
-import "github.com/zktorture/zktorture/internal/wholefile"
+import "github.com/zktorture/zktorture/internal/wholefile/formats"
 
 func init() {
-	wholefile.NameFormat[command]("worker-command")
-	wholefile.NameFormat[reply]("worker-reply")
+	formats.Name[command]("worker-command")
+	formats.Name[reply]("worker-reply")
 }

@@ -23,7 +23,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zktorture/zktorture/internal/resource"
+	"github.com/zktorture/zktorture/internal/resource/memory"
 )
 
 // errUnexpected is the error of a measurement with an unexpected result.
@@ -55,7 +55,7 @@ var withArguments = map[string]func(context.Context, []string) error{
 }
 
 func main() {
-	resource.RelaxGC()
+	memory.RelaxGC()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	err := run(ctx, os.Args[1:])

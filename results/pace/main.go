@@ -18,14 +18,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zktorture/zktorture/internal/resource"
+	"github.com/zktorture/zktorture/internal/resource/memory"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
 func main() {
-	resource.RelaxGC()
+	memory.RelaxGC()
 	runtime.GOMAXPROCS(1)
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "pace:", err)

@@ -178,6 +178,10 @@ func (p *process) arrive(c client) {
 			nameTaken(w, &call.Request, m.Reply)
 		}
 		p.noteRead(c, m)
+		if w.light && m.Reply == nil { // who is woken by the end of the connection?
+			w.due = deed{breaks: c, left: true}
+			return
+		}
 		c.Deliver()
 		return
 	}
@@ -253,9 +257,9 @@ func (p *process) doOutside(user int) {
 	w := p.world
 	i := slices.IndexFunc(w.outside, func(c *outsideCall) bool { return c.user.process == p && c.user.Index == user })
 	call := w.outside[i]
-	w.outside = slices.Delete(w.outside, i, i+1)
 	p.asks(func() string { return call.what })
-	result := call.do()
+	result := call.do() // if it panics, the end of the episode answers the call
+	w.outside = slices.DeleteFunc(w.outside, func(c *outsideCall) bool { return c == call })
 	w.foldString(result)
 	w.kept.outsideOf(call, result)
 	w.note(KindShared, p.id, call.what, "", cmp.Or(call.says, result)).User = user

@@ -200,6 +200,7 @@ func (w *World) Submit(call *goclient.Call) {
 	w.cfg.Places.Note(call)
 	w.mu.Unlock()
 	w.wake()
+	takeLead(w)
 }
 
 // wake wakes the loop if it sleeps.

@@ -68,6 +68,7 @@ func Play(workload Workload, cfg *Settings) *Run {
 		o.Unknown = o.Outside
 		return o
 	}
+	bubble.FindCensus()
 	if terms.Door.Wired() {
 		prepareNet()
 	}
@@ -137,7 +138,8 @@ func (o *Run) stopped(problem any) {
 			"please report this, with the seed", broken.how)
 		return
 	}
-	o.Unknown = fmt.Sprintf("the workload, or the simulator itself, panicked: %v\n%s", problem, bubble.PanicStack())
+	u := withStack(problem).(upset)
+	o.Unknown = fmt.Sprintf("the workload, or the simulator itself, panicked: %v\n%s", u.problem, u.stack)
 }
 
 // judgeLater runs the part of the judgement that has no place in a bubble.

@@ -121,16 +121,17 @@ type Target struct {
 
 const linked = 1 << 10 // more than a process has clients
 
-// strike asks whether a fault strikes now, and lets it. It returns false if none did.
-func (w *World) strike() bool {
+// drawStrike asks which of the faults of the episode strikes now, 0 for none.
+func drawStrike(w *World) (kind int) {
 	if w.faultsDue == 0 || w.faults&^Wrap == 0 {
-		return false
+		return 0
 	}
 	w.observe(func(o Observer) { o.Chooses(w.view(), LabelFault) })
-	kind := w.choose(1+bits.OnesCount16(uint16(w.faults&^Wrap)), LabelFault)
-	if kind == 0 {
-		return false
-	}
+	return w.choose(1+bits.OnesCount16(uint16(w.faults&^Wrap)), LabelFault)
+}
+
+// strike lets a fault strike. It returns false if there is nothing that it could strike.
+func (w *World) strike(kind int) bool {
 	f := w.view().NthFault(kind)
 	index := f.Index()
 	if len(targetsOf(w, f)) == 0 {

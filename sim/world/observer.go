@@ -34,7 +34,7 @@ type Observer interface {
 	Connects(operation string, f Faults, variant int)
 	// Serves is called when a server has carried out a request of a client, for an operation, "" for none.
 	Serves(w *View, client int, operation string, call *goclient.Call)
-	// Rests is called when all goroutines wait again, in the bubble.
+	// Rests is called in runs with a trace when all goroutines wait again, in the bubble.
 	Rests(w *View)
 }
 

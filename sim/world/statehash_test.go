@@ -39,6 +39,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"duringOp":                               "scratch: of statistics, which are no verdict",
 		"actor":                                  "scratch: of one request",
 		"journal":                                "scratch: for people",
+		"lead":                                   "constant: nobody leads where the state is hashed",
 	})
 	testkit.FieldsAreClassed(t, reflect.TypeFor[Memory](), map[string]string{
 		"changes deaths parents removals": "follows: the history", "herd": testkit.Hashed, "ticks": "scratch: of the liveness phase",

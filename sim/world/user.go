@@ -385,6 +385,7 @@ func (u *User) outside(request outsideCall) {
 	})
 	w.mu.Unlock()
 	w.wake()
+	takeLead(w)
 	if !<-call.done {
 		u.stop()
 	}

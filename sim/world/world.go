@@ -68,6 +68,7 @@ type World struct {
 	tellsTime bool        // see Terms
 	told      atomic.Bool // a goroutine has begun to wait for a time since the last moment
 
+	lead
 	fence atomic.Int64 // orders what the loop did before time passed before what timers wake
 
 	mu           sync.Mutex // guards what recipes' goroutines hand in, here and in memory:
@@ -229,16 +230,15 @@ func (w *World) setUp(workload Workload) {
 	plan := w.plan(Root0)
 	w.episode, w.followed = workload.Plan(plan), plan.Follows
 	w.observe(func(o Observer) { o.Planned(w.view(), drawn) })
-	find := bubble.NumberApart
-	if bubble.Exact { // which goroutine runs is a choice
-		find = bubble.Number
-	}
-	number := find()
+	here := bubble.CensusHere()
 	if w.door != InProcess || w.trace != nil {
-		w.bubble = number
+		w.bubble = here.Number
+	}
+	if w.tellsTime && w.kept == nil && w.trace == nil { // observers see a run with a trace rest each time
+		w.census = here
 	}
 	if w.door != InProcess || !bubble.Exact { // in exact mode the tape decides
-		w.random, w.endRandom = bubble.Random(number)
+		w.random, w.endRandom = bubble.Random(here.Number)
 	}
 	makeParents(w)
 	prepare(w)
@@ -456,32 +456,53 @@ func (p *process) connect(c client) (replica int, err error) {
 	return replica, err
 }
 
-// torture runs the episode with faults until all scripts have ended, nothing moves, or stepsMax is reached.
+// torture runs the episode with faults until all scripts have ended, nothing moves, or StepsMax is reached.
 func (w *World) torture() {
-	for w.step < w.cfg.StepsMax {
-		w.observe(func(o Observer) { o.Turns(w.view()) })
-		beginTurn(w)
-		w.checkpoint()
-		forgetLag(w)
-		w.observe(func(o Observer) { o.Arrives(w.view()) })
-		if w.finished() {
-			break
-		}
-		if w.strike() {
-			continue
-		}
-		w.collect()
-		if len(w.actions) == 0 {
-			w.happens(Event{Action: Idling})
-			if !w.idle(idleTorture) {
-				break
+	for d := turn(w); !d.over; d = turn(w) {
+		switch {
+		case d.fault != 0:
+			if !w.strike(d.fault) {
+				w.due, w.due.left = choice(w), true
 			}
-			continue
+		case d.Action == Idling:
+			w.happens(Event{Action: Idling})
+			over := !w.idle(idleTorture)
+			w.due = deed{over: over, left: over}
+		default:
+			act(w, d)
 		}
-		w.observe(func(o Observer) { o.Chooses(w.view(), LabelNext) })
-		w.perform(w.actions[w.choose(len(w.actions), LabelNext)])
 	}
 	w.tortured = w.step
+}
+
+// tortureTurn is a turn of the torture phase.
+func tortureTurn(w *World) deed {
+	if w.step >= w.cfg.StepsMax {
+		return deed{over: true}
+	}
+	w.observe(func(o Observer) { o.Turns(w.view()) })
+	beginTurn(w)
+	w.checkpoint()
+	forgetLag(w)
+	w.observe(func(o Observer) { o.Arrives(w.view()) })
+	if w.finished() {
+		return deed{over: true}
+	}
+	if fault := drawStrike(w); fault != 0 {
+		return deed{fault: fault}
+	}
+	return choice(w)
+}
+
+// choice is what happens in a turn in which no fault strikes.
+func choice(w *World) deed {
+	if w.collect(); len(w.actions) == 0 {
+		return deed{Action: Idling}
+	} else if w.liveness {
+		return deed{Action: nextFair(w)}
+	}
+	w.observe(func(o Observer) { o.Chooses(w.view(), LabelNext) })
+	return deed{Action: w.actions[w.choose(len(w.actions), LabelNext)]}
 }
 
 const (
@@ -503,20 +524,9 @@ func (w *World) recover() bool {
 	goOn(w)
 	noteTick(w)
 	w.noteProgress()
-	for limit := w.step + livenessSteps; w.livelock == nil; {
-		if w.observe(func(o Observer) { o.Turns(w.view()) }); w.step >= limit {
-			w.endless = fmt.Sprintf("a script did not end within %d steps of a world without faults, although operations "+
-				"began and ended: %s", livenessSteps, unended(w))
-		}
-		if beginTurn(w); w.endless != "" {
-			return false
-		}
-		if w.finished() {
-			return true
-		}
-		w.collect()
-		if len(w.actions) > 0 {
-			w.perform(nextFair(w))
+	for d := turn(w); !d.over; d = turn(w) {
+		if d.Action != Idling {
+			act(w, d)
 			continue
 		}
 		w.idle(stillMax)
@@ -527,7 +537,22 @@ func (w *World) recover() bool {
 			w.noteProgress()
 		}
 	}
-	return false
+	return w.livelock == nil && w.endless == ""
+}
+
+// fairTurn is a turn of the liveness phase.
+func fairTurn(w *World) deed {
+	if w.livelock != nil {
+		return deed{over: true}
+	}
+	if w.observe(func(o Observer) { o.Turns(w.view()) }); w.step >= w.tortured+livenessSteps {
+		w.endless = fmt.Sprintf("a script did not end within %d steps of a world without faults, although operations "+
+			"began and ended: %s", livenessSteps, unended(w))
+	}
+	if beginTurn(w); w.endless != "" || w.finished() {
+		return deed{over: true}
+	}
+	return choice(w)
 }
 
 // nextFair picks the action of the client that comes after the one that acted last.

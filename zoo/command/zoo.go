@@ -11,7 +11,7 @@ import (
 
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
-	"github.com/zktorture/zktorture/internal/wholefile"
+	"github.com/zktorture/zktorture/internal/wholefile/formats"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/zoo"
 )
@@ -331,4 +331,4 @@ func writeZoo(w io.Writer, catches []zoo.Catch, skipped []zoo.Animal) error {
 	return console.WriteJSON(w, summary)
 }
 
-func init() { wholefile.NameFormat[zooSummary]("zoo-result") }
+func init() { formats.Name[zooSummary]("zoo-result") }

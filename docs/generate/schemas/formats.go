@@ -8,7 +8,7 @@ import (
 	"github.com/zktorture/zktorture/campaign"
 	"github.com/zktorture/zktorture/campaign/torture-campaign/status"
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
-	"github.com/zktorture/zktorture/internal/wholefile"
+	"github.com/zktorture/zktorture/internal/wholefile/formats"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/sim"
@@ -87,7 +87,7 @@ var fileFormats = []fileFormat{
 
 func of[T any]() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 
-func named(name string) []reflect.Type { return []reflect.Type{wholefile.Format(name)} }
+func named(name string) []reflect.Type { return []reflect.Type{formats.Of(name)} }
 
 // operation is a line of a history, as package linearizability reads and writes it.
 type operation struct {

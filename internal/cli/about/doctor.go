@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/wholefile"
+	"github.com/zktorture/zktorture/internal/wholefile/formats"
 	"github.com/zktorture/zktorture/live/ensemble"
 	"github.com/zktorture/zktorture/live/ensemble/netns"
 	"github.com/zktorture/zktorture/sim"
@@ -288,4 +288,4 @@ func lookAtBrowser(ctx context.Context) (string, error) {
 	return firstLineOfAny(ctx, programs, "--version")
 }
 
-func init() { wholefile.NameFormat[Diagnoses]("doctor") }
+func init() { formats.Name[Diagnoses]("doctor") }

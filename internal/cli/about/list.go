@@ -10,7 +10,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/wholefile"
+	"github.com/zktorture/zktorture/internal/wholefile/formats"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/linearizability/operations"
 	"github.com/zktorture/zktorture/live"
@@ -240,4 +240,4 @@ func printZoo(w io.Writer, all *Listing) {
 	}
 }
 
-func init() { wholefile.NameFormat[Listing]("list") }
+func init() { formats.Name[Listing]("list") }

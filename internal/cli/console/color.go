@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/zktorture/zktorture/internal/escape"
+	"github.com/zktorture/zktorture/internal/escape/stream"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -38,7 +38,7 @@ const (
 
 // painted is a guarded output that can be coloured.
 type painted struct {
-	*escape.Writer
+	*stream.Writer
 	bare io.Writer // the same, not guarded
 }
 

@@ -13,7 +13,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/zktorture/zktorture/internal/escape"
+	"github.com/zktorture/zktorture/internal/escape/stream"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -53,7 +53,7 @@ type Streams struct {
 // Begin makes a process that command: its context ends at a signal, which a second one does not wait for. mainFile is the
 // source of the program's main.
 func Begin(mainFile string) (context.Context, Streams) {
-	log.SetOutput(escape.NewWriter(os.Stderr)) // of libraries
+	log.SetOutput(stream.NewWriter(os.Stderr)) // of libraries
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	s := Streams{Stdout: os.Stdout, Stderr: os.Stderr, Terminal: IsTerminal(os.Stderr),
@@ -71,10 +71,10 @@ func Begin(mainFile string) (context.Context, Streams) {
 type screen struct{ Stdout, Stderr io.Writer }
 
 // Guarded puts a guard before both.
-func (s Streams) Guarded() (guarded Streams, out *escape.Writer) {
-	out = escape.NewWriter(s.Stdout)
+func (s Streams) Guarded() (guarded Streams, out *stream.Writer) {
+	out = stream.NewWriter(s.Stdout)
 	s.Bare = screen{s.Stdout, s.Stderr}
-	s.Stdout, s.Stderr = out, escape.NewWriter(s.Stderr)
+	s.Stdout, s.Stderr = out, stream.NewWriter(s.Stderr)
 	if s.Color {
 		s.Stdout = painted{out, s.Bare.Stdout}
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/resource"
+	"github.com/zktorture/zktorture/internal/resource/memory"
 	"github.com/zktorture/zktorture/live/ensemble/proxy"
 	"github.com/zktorture/zktorture/live/ensemble/proxy/chaosproxy"
 	"github.com/zktorture/zktorture/recipes/zkclient"
@@ -69,7 +69,7 @@ func (p *ProxyCmd) Run(c *console.Context) error {
 	if err != nil {
 		return err
 	}
-	resource.TightenGC()
+	memory.TightenGC()
 	log, err := openLog(p.Log, c.Stdout)
 	if err != nil {
 		return err

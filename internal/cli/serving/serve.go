@@ -17,8 +17,8 @@ import (
 	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/resource"
-	"github.com/zktorture/zktorture/internal/wholefile"
+	"github.com/zktorture/zktorture/internal/resource/memory"
+	"github.com/zktorture/zktorture/internal/wholefile/formats"
 )
 
 // ServeCmd is a ZooKeeper server for tests.
@@ -48,7 +48,7 @@ func (s *ServeCmd) Run(c *console.Context) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	resource.TightenGC()
+	memory.TightenGC()
 	faults, err := console.Interruptible(c, s.faults)
 	if err != nil {
 		return err
@@ -215,4 +215,4 @@ func (s *ServeCmd) openLog(faults *server.Faults) (file io.WriteCloser, strikes 
 	return file, strikes, nil
 }
 
-func init() { wholefile.NameFormat[Ready]("serve-ready") }
+func init() { formats.Name[Ready]("serve-ready") }

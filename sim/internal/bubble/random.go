@@ -42,19 +42,6 @@ func Number() int {
 	return Of(string(buf[:runtime.Stack(buf[:], false)]))
 }
 
-// NumberApart is [Number], as a goroutine of its own finds it: to look costs more the deeper the stack is.
-func NumberApart() int {
-	number := make(chan int, 1)
-	go look(number)
-	return <-number
-}
-
-// look is [Number], with one frame on the stack.
-func look(number chan<- int) {
-	var buf [128]byte
-	number <- Of(string(buf[:runtime.Stack(buf[:], false)]))
-}
-
 // Randomness is what a world has in place of crypto/rand. It is equal in equal runs, as nothing but the number of
 // calls matters.
 type Randomness struct {

@@ -57,7 +57,7 @@ func stacksThat(wanted func(stack string) bool, most int) string {
 func LoopStacks(function string) string {
 	var out []string
 	for _, stack := range AllStacks(EveryStackBytesMax) {
-		if strings.Contains(stack, "zktorture/sim/world.(*World).run(") && strings.Contains(stack, function) {
+		if runsLoop(stack) && strings.Contains(stack, function) {
 			out = append(out, plainStack(stack))
 		}
 	}
@@ -93,7 +93,12 @@ func Of(stack string) int {
 }
 
 func ofSimulator(stack string) bool {
-	return strings.Contains(stack, "zktorture/sim/world.(*World).run(") || strings.Contains(stack, "testing.tRunner(")
+	return runsLoop(stack) || strings.Contains(stack, "testing.tRunner(")
+}
+
+// runsLoop reports whether a stack is that of a world's loop, or of a goroutine that leads it.
+func runsLoop(stack string) bool {
+	return strings.Contains(stack, "zktorture/sim/world.(*World).run(") || strings.Contains(stack, "zktorture/sim/world.leads(")
 }
 
 // PanicStack returns the stack of a goroutine that recovers from a panic, from the place of the panic on.

@@ -34,7 +34,7 @@ func standsAt() string {
 	case text != "":
 		reason = "a goroutine of the recipe is busy without calling ZooKeeper, or dialled by itself"
 	default:
-		text, reason = bubble.LoopStacks("zktorture/sim/world.(*World).run("),
+		text, reason = bubble.LoopStacks("zktorture/sim/world."),
 			"no goroutine of the recipe runs: it is the simulator itself that stands still, which is a mistake in it"
 	}
 	return reason + "\n" + text

@@ -1,25 +1,28 @@
-package story
+// Package reading reads stories that were written as JSON.
+package reading
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/zktorture/zktorture/story"
 )
 
-// Read reads a story that was written as JSON. What the text and the page rely on is checked: every index is of something.
-func Read(r io.Reader) (*Story, error) {
-	s := new(Story)
+// Read reads a story. What the text and the page rely on is checked: every index is of something.
+func Read(r io.Reader) (*story.Story, error) {
+	s := new(story.Story)
 	if err := json.NewDecoder(r).Decode(s); err != nil {
 		return nil, fmt.Errorf("not a story, or cut off: %w", err)
 	}
-	if s.Format != Format {
-		return nil, fmt.Errorf("its format is %q, and this version reads %q", s.Format, Format)
+	if s.Format != story.Format {
+		return nil, fmt.Errorf("its format is %q, and this version reads %q", s.Format, story.Format)
 	}
-	return s, s.check()
+	return s, check(s)
 }
 
 // check says which reference of a story leads nowhere.
-func (s *Story) check() error {
+func check(s *story.Story) error {
 	clients, operations, sessions, events := len(s.Clients), len(s.Operations), len(s.Sessions), len(s.Events)
 	c := checker{}
 	for i, e := range s.Events {
@@ -59,17 +62,17 @@ func (s *Story) check() error {
 }
 
 // opens is the least operation of an event: a call or return has one.
-func opens(e Event) int {
-	if e.Kind == kindCall || e.Kind == kindReturn {
+func opens(e story.Event) int {
+	if e.Kind == "call" || e.Kind == "return" {
 		return 0
 	}
 	return -1
 }
 
 // sessionOf is the least session of an event: the begin and the end of one has it.
-func sessionOf(e Event) int {
+func sessionOf(e story.Event) int {
 	switch e.Kind {
-	case kindBegins, kindResumes, kindLearns, kindEnds:
+	case "begins", "resumes", "learns", "ends":
 		return 0
 	}
 	return -1
@@ -85,13 +88,13 @@ func (c *checker) index(of, name string, i, least, below int) {
 }
 
 // cycles checks that what repeats is there, in order.
-func (c *checker) cycles(s *Story) {
+func (c *checker) cycles(s *story.Story) {
 	end := 0
 	for _, z := range s.Cycles {
-		if z.Event < end || z.Length < 1 || z.Times < 1 || z.Times > len(s.Events) || z.Event+z.events() > len(s.Events) {
+		if z.Event < end || z.Length < 1 || z.Times < 1 || z.Times > len(s.Events) || z.Event+z.Length*z.Times > len(s.Events) {
 			c.err = fmt.Errorf("not a whole story: a cycle at event %d of %d leads nowhere", z.Event, len(s.Events))
 			return
 		}
-		end = z.Event + z.events()
+		end = z.Event + z.Length*z.Times
 	}
 }

@@ -1,20 +1,18 @@
-package goclient
+package parked
 
 import (
 	"testing"
 	"testing/synctest"
-
-	"github.com/go-zookeeper/zk"
 )
 
 // Whether a goroutine waits at a channel is known, however it waits, and however many do.
-func TestWaits(t *testing.T) {
+func TestAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, capacity := range []int{0, 1, 64} {
-			ch, other := make(chan zk.Event, capacity), make(chan zk.Event)
+			ch, other := make(chan int, capacity), make(chan int)
 			expect := func(want bool, when string) {
 				t.Helper()
-				if synctest.Wait(); waits(ch) != want {
+				if synctest.Wait(); At(ch) != want {
 					t.Errorf("with room for %d, %s: %v", capacity, when, !want)
 				}
 			}
@@ -23,9 +21,9 @@ func TestWaits(t *testing.T) {
 				go func() { <-ch }()
 			}
 			expect(true, "two receive")
-			ch <- zk.Event{}
+			ch <- 1
 			expect(true, "one receives")
-			ch <- zk.Event{}
+			ch <- 1
 			expect(false, "both have received")
 			go func() {
 				select {
@@ -34,10 +32,10 @@ func TestWaits(t *testing.T) {
 				}
 			}()
 			expect(true, "one selects")
-			other <- zk.Event{}
+			other <- 1
 			expect(false, "it has got something else")
 			if capacity > 0 {
-				ch <- zk.Event{}
+				ch <- 1
 				expect(false, "something lies there")
 			}
 			close(ch)

@@ -1,5 +1,5 @@
-// Package resource is about what the process of a command uses: its memory, by the garbage collector, and processor time.
-package resource
+// Package memory is about how the process of a command uses its memory: the garbage collector, and stacks.
+package memory
 
 import (
 	"os"

@@ -1,11 +1,11 @@
-package resource
+package memory
 
 import "runtime"
 
 // What growStacks leaves: goroutines that wait for ever, with so much of their stacks in use.
 const (
 	parked = 32
-	frames = 6 // of 1 KB
+	frames = 12 // of 1 KB
 )
 
 // Simulate prepares the process of a command that simulates much: the collector runs less often, and goroutines start with
@@ -15,8 +15,8 @@ func Simulate() {
 	growStacks()
 }
 
-// growStacks lets goroutines start with 8 KB of stack. The runtime gives them the average of what the collector has met
-// (GODEBUG adaptivestackstart), which is 2 KB in a world, and the stacks of most of its goroutines grow twice. It leaves
+// growStacks lets goroutines start with 16 KB of stack. The runtime gives them the average of what the collector has met
+// (GODEBUG adaptivestackstart), which is 2 KB in a world, and the stacks of most of its goroutines grow thrice. It leaves
 // 32 goroutines, so it is for commands.
 func growStacks() {
 	ready := make(chan bool)
