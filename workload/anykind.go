@@ -15,7 +15,7 @@ var anyKind = []Promise{
 	{Names: []string{"startup"}, Text: "the first call of each user succeeds if no fault strikes"},
 	{Names: []string{"orphan"}, Text: "no ephemeral znode stays that was made by a call which failed, " +
 		"unless its outcome is unknown, or whose recipe was closed"},
-	{Names: []string{"hang"}, Text: "once faults are healed a call returns whose context or connection has ended"},
+	{Names: []string{"hang"}, Text: "once faults are healed a call returns whose context or connection has ended, and so does Close"},
 }
 
 // ownerless finds who is stuck, or an ephemeral znode that nobody is there for any more.

@@ -99,15 +99,15 @@ func surelyOpen(all []*world.Op) bool {
 
 func (e *barrierEpisode) Run(u User) {
 	gate := e.new(u.Conn(), e.Path)
-	e.AtDeath(u, func() { e.Over(gate) })
+	e.AtDeath(u, func() { e.Over(u, gate) })
 	for name := range e.Turns(u) {
 		operateBarrier(u, gate, name)
 	}
 	e.Finally(u, func() *world.Op { return operateBarrier(u, gate, "open") }, func() {
-		e.Over(gate)
+		e.Over(u, gate)
 		gate = e.new(u.Conn(), e.Path)
 	})
-	e.Over(gate)
+	e.Over(u, gate)
 }
 
 func operateBarrier(u User, gate BarrierRecipe, name string) *world.Op {

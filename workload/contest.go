@@ -126,7 +126,7 @@ func (e *contestEpisode[T, R]) Run(u User) {
 	})
 	over := func() {
 		kit.end()
-		e.Over(p.made)
+		e.Over(u, p.made)
 	}
 	e.AtDeath(u, over)
 	for turn := range e.Turns(u) {
@@ -140,7 +140,7 @@ func (e *contestEpisode[T, R]) Run(u User) {
 	e.Finally(u, func() *world.Op {
 		return taking(u, p.can.held(), w.Acquire, p.call(w.take), w.Release, p.call(w.give))
 	}, func() {
-		e.Over(p.made)
+		e.Over(u, p.made)
 		*p = *e.make(u, u.Conn(), e.Path)
 	})
 	over()

@@ -90,7 +90,7 @@ func planCounter(p *world.Plan, path string, new maker[Adder]) *counterEpisode {
 func (e *counterEpisode) Run(u User) {
 	made := func() counterRecipe { return able[counterRecipe](&e.terms, e.new(u.Conn(), e.Path)) }
 	counter := made()
-	e.AtDeath(u, func() { e.Over(counter.Adder) })
+	e.AtDeath(u, func() { e.Over(u, counter.Adder) })
 	for delta := range e.Turns(u) {
 		if delta == 0 {
 			readNumber(u, counter)
@@ -99,13 +99,13 @@ func (e *counterEpisode) Run(u User) {
 		}
 	}
 	e.Finally(u, func() *world.Op { return addNumber(u, counter, 1) }, func() {
-		e.Over(counter.Adder)
+		e.Over(u, counter.Adder)
 		counter = made()
 	})
 	if e.Last(u) {
 		readNumber(u, counter)
 	}
-	e.Over(counter.Adder)
+	e.Over(u, counter.Adder)
 }
 
 func readNumber(u User, counter counterRecipe) {

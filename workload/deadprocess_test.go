@@ -102,3 +102,15 @@ func TestGoroutinesOfADeadProcess(t *testing.T) {
 		}
 	}
 }
+
+// stuck is a lock whose Close waits for what never comes.
+type stuck struct{ workload.Locker }
+
+func (stuck) Close() { select {} }
+
+// A Close that does not return is told as that.
+func TestCloseHangs(t *testing.T) {
+	wantBroken(t, workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+		return stuck{recipes.NewLock(c, path)}
+	}, workload.Closing()), world.NoFaults, "hang", "c1's Close has not returned")
+}

@@ -130,11 +130,11 @@ func (e *roundsEpisode) MayWaitForever(_, waiting []*world.Op) []*world.Op {
 
 func (e *roundsEpisode) Run(u User) {
 	barrier := e.new(u.Conn(), e.Path)
-	e.AtDeath(u, func() { e.Over(barrier) })
+	e.AtDeath(u, func() { e.Over(u, barrier) })
 	for turn := range e.Turns(u) {
 		takePart(u, barrier, turn)
 	}
-	e.Over(barrier)
+	e.Over(u, barrier)
 }
 
 func takePart(u User, barrier Rendezvous, turn roundTurn) {

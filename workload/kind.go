@@ -60,7 +60,7 @@ var tidy = Promise{
 
 var noLeaks = Promise{
 	Title: "no leaks", Names: []string{"watch-leak", "goroutine-leak"},
-	Text: "no watch or goroutine is left",
+	Text: "no watch or goroutine is left, and Close returns", Also: []string{"hang"},
 }
 
 // Usual are promises that are the same for most kinds. Judged are they by [Script.Finally], whose findings are in

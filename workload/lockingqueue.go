@@ -193,18 +193,18 @@ type finish struct {
 func (e *lockingEpisode) Run(u User) {
 	made := func() lockingQueueRecipe { return able[lockingQueueRecipe](&e.terms, e.new(u.Conn(), e.Path)) }
 	q := made()
-	e.AtDeath(u, func() { e.Over(q.LockingQueuer) })
+	e.AtDeath(u, func() { e.Over(u, q.LockingQueuer) })
 	for turn := range e.Turns(u) {
 		e.turn(u, q, turn)
 	}
 	e.Finally(u, func() *world.Op { return e.offer(u, q) }, func() {
-		e.Over(q.LockingQueuer)
+		e.Over(u, q.LockingQueuer)
 		q = made()
 	})
 	if e.Last(u) {
 		e.drain(u, q)
 	}
-	e.Over(q.LockingQueuer)
+	e.Over(u, q.LockingQueuer)
 }
 
 // drain consumes until nothing comes any more: until its wait is in order and is ended.

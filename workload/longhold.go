@@ -77,7 +77,7 @@ func (c *Script[T]) kit(u User, second second) *kit {
 	_, dials := u.Conn().(dialler)
 	h := &kit{user: u, path: c.Path, second: second}
 	if c.terms.closes {
-		h.over = c.Over
+		h.over = func(recipe any) { c.Over(u, recipe) }
 	}
 	h.bare = foreign || dials || c.terms.semantics != goclient.SemanticsGo
 	if foreign || !c.terms.alone() {

@@ -128,7 +128,7 @@ func (e *membershipEpisode) Run(u User) {
 	name := "m" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(u.Life()+1)
 	made := func() groupRecipe { return able[groupRecipe](&e.terms, e.new(u.Conn(), e.Path)(name)) }
 	m := &visitor{User: u, group: made(), name: name}
-	e.AtDeath(u, func() { e.Over(m.group.Grouper) })
+	e.AtDeath(u, func() { e.Over(u, m.group.Grouper) })
 	for turn := range e.Turns(u) {
 		if turn.outside {
 			m.lookAround(turn.looks)
@@ -137,10 +137,10 @@ func (e *membershipEpisode) Run(u User) {
 		}
 	}
 	e.Finally(u, m.comeAndGo, func() {
-		e.Over(m.group.Grouper)
+		e.Over(u, m.group.Grouper)
 		m.group = made()
 	})
-	e.Over(m.group.Grouper)
+	e.Over(u, m.group.Grouper)
 }
 
 func (e *membershipEpisode) visit(m *visitor, turn stay) {

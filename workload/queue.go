@@ -164,18 +164,18 @@ func surelyLeft(ops []*world.Op) (items int) {
 
 func (e *queueEpisode) Run(u User) {
 	q := e.user(e.new(u.Conn()))
-	e.AtDeath(u, func() { e.Over(q.recipe) })
+	e.AtDeath(u, func() { e.Over(u, q.recipe) })
 	for name := range e.Turns(u) {
 		e.operate(u, q, name)
 	}
 	e.Finally(u, func() *world.Op { return e.offer(u, q) }, func() {
-		e.Over(q.recipe)
+		e.Over(u, q.recipe)
 		q = e.user(e.new(u.Conn()))
 	})
 	if e.Last(u) {
 		e.drain(u, q)
 	}
-	e.Over(q.recipe)
+	e.Over(u, q.recipe)
 }
 
 // drain empties the queue, so that the history says where every item went.

@@ -114,9 +114,13 @@ func (c *Script[T]) agree(t terms, new maker[any]) {
 func (c *Script[T]) Make(u User) any { return c.make(u.Conn(), c.Path) }
 
 // Over ends a user's part: what it was given is closed, if it has to be ([Closing]).
-func (c *Script[T]) Over(recipe any) {
+func (c *Script[T]) Over(u User, recipe any) {
 	if !c.terms.closes {
 		return
+	}
+	if knows, can := u.(interface{ Closes(begins bool) }); can {
+		knows.Closes(true)
+		defer knows.Closes(false)
 	}
 	switch r := recipe.(type) {
 	case interface{ Close() }:

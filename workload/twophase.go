@@ -141,7 +141,7 @@ func siteName(s int) string { return "s" + strconv.Itoa(s+1) }
 func (e *transactions) Run(u User) {
 	s := e.Slot(u)
 	c := able[twoPhaseRecipe](&e.terms, e.new(u.Conn(), e.Path))
-	e.AtDeath(u, func() { e.Over(c.Committer) })
+	e.AtDeath(u, func() { e.Over(u, c.Committer) })
 	for turn := range e.Turns(u) {
 		name, tx, _ := strings.Cut(turn, " ")
 		e.operate(u, c, name, tx, siteName(s))
@@ -151,7 +151,7 @@ func (e *transactions) Run(u User) {
 			forget(u, c.Forgetter, fmt.Sprintf("t%d", n+1))
 		}
 	}
-	e.Over(c.Committer)
+	e.Over(u, c.Committer)
 }
 
 func (e *transactions) operate(u User, c twoPhaseRecipe, name, tx, site string) {

@@ -195,8 +195,9 @@ func (p *process) carryOut(c client) *goclient.Call {
 	w.foldRequest(&c.Sent().Request)
 	startCounter(w, &c.Sent().Request)
 	w.nobodys = w.nobodys || c.Sent().User < 0 && !reads(c.Sent().Request.Op)
+	w.maker = p.maker(c.Sent())
 	call := c.Arrive(w.now())
-	w.actor = 0
+	w.actor, w.maker = 0, nil
 	p.asks(func() string { return RequestName(call.Request.Op) + " " + requestPath(&call.Request) })
 	w.observe(func(o Observer) { o.Serves(w.view(), p.id, p.asker(call), call) })
 	return call

@@ -307,6 +307,9 @@ func (w *World) committed(c fakezk.Change) {
 		w.parents[c.Path[:max(strings.LastIndexByte(c.Path, '/'), 1)]] = true
 	}
 	w.changes = append(w.changes, Change{c, w.step, w.actor})
+	if w.maker != nil && c.Op == wire.OpCreate && c.Owner != 0 {
+		w.maker.Made = append(w.maker.Made, w.changes[len(w.changes)-1])
+	}
 }
 
 // eventSent is the servers' report of a watch event that enters a connection: one that is held back is a strike of

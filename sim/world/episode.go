@@ -237,7 +237,13 @@ func explainStuck(w *World, j *Judgement) {
 		*j = Judgement{Unknown: text, History: j.History}
 		return
 	}
-	j.Violations = []Violation{{Property: "progress", Message: text}}
+	property := "progress"
+	for _, p := range w.procs {
+		if slices.ContainsFunc(p.users, func(u *User) bool { return u.closing }) {
+			property = "hang"
+		}
+	}
+	j.Violations = []Violation{{Property: property, Message: text}}
 }
 
 // unended says who has not ended a script, and for what it waits, if that is the world's.
@@ -249,6 +255,9 @@ func unended(w *World) string {
 				continue
 			}
 			text := fmt.Sprintf("c%d's script goes on", p.id+1)
+			if u.closing {
+				text = fmt.Sprintf("c%d's Close has not returned", p.id+1)
+			}
 			if i := slices.IndexFunc(w.outside, func(c *outsideCall) bool { return c.user == u }); i >= 0 {
 				text = fmt.Sprintf("c%d's script waits until it is %q", p.id+1, w.outside[i].what)
 			}

@@ -37,7 +37,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"lasting":                                "follows: the history, and what its process was told",
 		"opsRoom aimAt":                          "scratch: memory",
 		"duringOp":                               "scratch: of statistics, which are no verdict",
-		"actor":                                  "scratch: of one request",
+		"actor maker":                            "scratch: of one request",
 		"journal":                                "scratch: for people",
 		"lead":                                   "constant: nobody leads where the state is hashed",
 	})
@@ -55,13 +55,13 @@ func TestFieldsAreClassed(t *testing.T) {
 	})
 	testkit.FieldsAreClassed(t, reflect.TypeFor[User](), map[string]string{
 		"Client Index world process conn": "constant", "Incarnation": "follows: its process's",
-		"told toldAt": "follows: what its process was told; when is compared with the present step only", "op done resting stalledLong": testkit.Hashed, "dead": "follows: crashed", "atDeath": "constant", "guids": "follows: what it was told",
+		"told toldAt": "follows: what its process was told; when is compared with the present step only", "op done resting stalledLong": testkit.Hashed, "dead": "follows: crashed", "atDeath": "constant", "guids closing": "follows: what it was told",
 		"stamped stamps sent": "scratch: of one step", "goroutine": "scratch: for people, and over the wire", "over": wire, "spare": "scratch: memory",
 	})
 	testkit.FieldsAreClassed(t, reflect.TypeFor[Op](), map[string]string{
 		"Name Arg Outcome Result Err Client User Incarnation SessionAt ExpiriesSeen Cancelled Told SelfEnded": testkit.Hashed + " in the history",
-		"Call Return Number":        "scratch: judges compare them only, and their order is the history's",
-		"Data":                      "follows: what its user was told",
+		"Call Return Number": "scratch: judges compare them only, and their order is the history's",
+		"Data":               "follows: what its user was told", "Made claims": exact,
 		"user ctx cancelable outer": "constant: of what is called, in the order of calls", "over": wire,
 	})
 	testkit.FieldsAreClassed(t, reflect.TypeFor[keeping](), map[string]string{

@@ -30,6 +30,7 @@ type User struct {
 	conn      *goclient.Conn
 	op        *Op
 	done      bool
+	closing   bool // see Closes
 	resting   bool // it waits for the liveness phase, see AwaitLiveness
 	dead      atomic.Bool
 	goroutine atomic.Uint64 // that runs the script; 0 but in exact mode
@@ -71,6 +72,9 @@ type Op struct {
 
 	Number int64 // identifies the operation within its episode
 
+	Made []Change // the ephemeral znodes that surely the goroutine which began it has made, see [Op.Claims]
+
+	claims     uint64 // that goroutine; 0: nobody wants to know
 	user       *User
 	outer      *Op // within which its user, of a whole service, has begun it; nil: none
 	over       usage
@@ -173,6 +177,13 @@ func (u *User) run() {
 // AtDeath sets what the script's goroutine does last when its process has died: at once if it was not within the
 // recipe, else when the episode is over and the connection is closed.
 func (u *User) AtDeath(do func()) { u.atDeath = do }
+
+// Closes says that the script begins to close what it was given, which is no operation, or has done so.
+func (u *User) Closes(begins bool) {
+	u.world.enter()
+	defer u.world.mu.Unlock()
+	u.closing = begins
+}
 
 func (u *User) stopIfDead() {
 	if u.dead.Load() {

@@ -2,7 +2,6 @@ package world
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/fakezk/wire"
-	"github.com/zktorture/zktorture/sim/internal/bubble"
 )
 
 // What a workload may ask of the world when it judges.
@@ -77,70 +75,6 @@ func (w *World) Explain(op *Op) Sentence {
 		text, before = Say("%v%s%v", text, before, watch), "; "
 	}
 	return text
-}
-
-// behindMutex says for which mutex a user's script waits, who holds that, and what the holder waits for; "" if it waits
-// for none.
-func behindMutex(w *World, u *User) string {
-	waits := bubble.MutexWaits()
-	if len(waits) == 0 {
-		return ""
-	}
-	stacks := bubble.Goroutines(bubble.EveryStackBytesMax)
-	text, told := "", []uint64{}
-	for at := u.goroutine.Load(); ; {
-		i := slices.IndexFunc(waits, func(wait [4]uint64) bool { return wait[0] == at })
-		stack, lives := stacks[fmt.Sprintf("goroutine %d", at)]
-		switch {
-		case i < 0 && text == "" || slices.Contains(told, at):
-			return text
-		case i < 0 && !lives:
-			return text + ", whose goroutine has ended"
-		case i < 0:
-			return text + ", which is" + bubble.At(stack)
-		case text != "":
-			text += ", which "
-		}
-		told, at = append(told, at), waits[i][1]
-		text += fmt.Sprintf("waits in %s, held by %s", bubble.MutexPlace(stack), ownerNamed(waits[i][3]))
-	}
-}
-
-// sharedMutex says for which mutex somebody waits that another process holds, or one that has crashed; "" if nobody does.
-// Real processes have a mutex each.
-func sharedMutex(w *World) string {
-	for _, wait := range bubble.MutexWaits() {
-		waits, _ := ownerNumbered(wait[2])
-		holds, _ := ownerNumbered(wait[3])
-		if waits.user == nil || holds.user == nil ||
-			waits.user.process == holds.user.process && waits.user.Incarnation == holds.user.Incarnation {
-			continue
-		}
-		place := bubble.MutexPlace(bubble.Goroutines(bubble.EveryStackBytesMax)[fmt.Sprintf("goroutine %d", wait[0])])
-		return fmt.Sprintf("processes of the simulated world share a mutex, as they share package variables: c%d waits in %s, "+
-			"held by %s. Give each process its own", waits.user.Client+1, place, nameOf(holds.user))
-	}
-	return ""
-}
-
-// ownerNamed names whose a goroutine is, by the number of its owner.
-func ownerNamed(number uint64) string {
-	if o, _ := ownerNumbered(number); o.user != nil {
-		return nameOf(o.user)
-	}
-	return "a goroutine"
-}
-
-// nameOf names a user in one life of its process.
-func nameOf(u *User) string {
-	name := fmt.Sprintf("c%d", u.Client+1)
-	if u.Index > 0 {
-		name += fmt.Sprintf(" (user %d)", u.Index+1)
-	}
-	if u.dead.Load() {
-		name += " before its crash"
-	}
-	return name
 }
 
 // armed says of each watch of an operation's session on what it is.

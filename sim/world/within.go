@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/sim/internal/bubble"
 	"github.com/zktorture/zktorture/sim/internal/line"
 )
@@ -533,4 +534,86 @@ func (o owner) instead() string {
 		return ": connect to the Addresses of workload.Servers, or declare others by workload.At"
 	}
 	return ": this workload's code is given its connection, and code that connects by itself takes workload.Servers"
+}
+
+// Claims has the caller's goroutine, which has begun the operation, noted for the ephemeral znodes that it makes over the wire:
+// in exact mode only.
+func (op *Op) Claims() { op.claims = bubble.Goroutine() }
+
+// maker is the operation that claims the ephemeral znode which a request asks for: its goroutine waits for an answer, and the
+// process for no other one, over its only connection. nil if there is none.
+func (p *process) maker(call *goclient.Call) *Op {
+	op := p.opOf(call.User)
+	if op == nil || op.claims == 0 || rankOf(&call.Request) != asksEphemeral || len(p.clients) != 1 || len(p.pending()) != 1 {
+		return nil
+	}
+	stack := bubble.Goroutines(bubble.EveryStackBytesMax)[fmt.Sprintf("goroutine %d", op.claims)]
+	if !strings.Contains(stack, "zk.(*Conn).request(") {
+		return nil
+	}
+	return op
+}
+
+// behindMutex says for which mutex a user's script waits, who holds that, and what the holder waits for; "" if it waits
+// for none.
+func behindMutex(w *World, u *User) string {
+	waits := bubble.MutexWaits()
+	if len(waits) == 0 {
+		return ""
+	}
+	stacks := bubble.Goroutines(bubble.EveryStackBytesMax)
+	text, told := "", []uint64{}
+	for at := u.goroutine.Load(); ; {
+		i := slices.IndexFunc(waits, func(wait [4]uint64) bool { return wait[0] == at })
+		stack, lives := stacks[fmt.Sprintf("goroutine %d", at)]
+		switch {
+		case i < 0 && text == "" || slices.Contains(told, at):
+			return text
+		case i < 0 && !lives:
+			return text + ", whose goroutine has ended"
+		case i < 0:
+			return text + ", which is" + bubble.At(stack)
+		case text != "":
+			text += ", which "
+		}
+		told, at = append(told, at), waits[i][1]
+		text += fmt.Sprintf("waits in %s, held by %s", bubble.MutexPlace(stack), ownerNamed(waits[i][3]))
+	}
+}
+
+// sharedMutex says for which mutex somebody waits that another process holds, or one that has crashed; "" if nobody does.
+// Real processes have a mutex each.
+func sharedMutex(w *World) string {
+	for _, wait := range bubble.MutexWaits() {
+		waits, _ := ownerNumbered(wait[2])
+		holds, _ := ownerNumbered(wait[3])
+		if waits.user == nil || holds.user == nil ||
+			waits.user.process == holds.user.process && waits.user.Incarnation == holds.user.Incarnation {
+			continue
+		}
+		place := bubble.MutexPlace(bubble.Goroutines(bubble.EveryStackBytesMax)[fmt.Sprintf("goroutine %d", wait[0])])
+		return fmt.Sprintf("processes of the simulated world share a mutex, as they share package variables: c%d waits in %s, "+
+			"held by %s. Give each process its own", waits.user.Client+1, place, nameOf(holds.user))
+	}
+	return ""
+}
+
+// ownerNamed names whose a goroutine is, by the number of its owner.
+func ownerNamed(number uint64) string {
+	if o, _ := ownerNumbered(number); o.user != nil {
+		return nameOf(o.user)
+	}
+	return "a goroutine"
+}
+
+// nameOf names a user in one life of its process.
+func nameOf(u *User) string {
+	name := fmt.Sprintf("c%d", u.Client+1)
+	if u.Index > 0 {
+		name += fmt.Sprintf(" (user %d)", u.Index+1)
+	}
+	if u.dead.Load() {
+		name += " before its crash"
+	}
+	return name
 }

@@ -92,6 +92,7 @@ type World struct {
 	livelock *process // that has ended the run so; nil if none has
 	endless  string   // why the liveness phase was ended although operations began and ended; "" if it was not
 	actor    int64    // number of the operation whose request is being carried out
+	maker    *Op      // that operation, if surely its goroutine asks for an ephemeral znode
 
 	journal
 	*Memory

@@ -79,7 +79,7 @@ func (e *cacheEpisode) Run(u workload.User) {
 	var c Cacher
 	made := func() { c = e.Make(u).(Cacher) }
 	made()
-	e.AtDeath(u, func() { e.Over(c) })
+	e.AtDeath(u, func() { e.Over(u, c) })
 	n := 0
 	set := func() *world.Op {
 		n++
@@ -96,7 +96,7 @@ func (e *cacheEpisode) Run(u workload.User) {
 			next(u, c)
 		}
 	}
-	e.Finally(u, set, func() { e.Over(c); made() })
+	e.Finally(u, set, func() { e.Over(u, c); made() })
 	for told := ""; ; { // until nothing moves
 		op := next(u, c)
 		if op.Err != nil || op.Result == told {
@@ -104,7 +104,7 @@ func (e *cacheEpisode) Run(u workload.User) {
 		}
 		told = op.Result
 	}
-	e.Over(c)
+	e.Over(u, c)
 }
 
 // change runs an operation that may have happened if it fails.

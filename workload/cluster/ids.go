@@ -97,7 +97,7 @@ type idsEpisode struct {
 
 func (e *idsEpisode) Run(u workload.User) {
 	l := e.Make(u).(Leaser)
-	e.AtDeath(u, func() { e.Over(l) })
+	e.AtDeath(u, func() { e.Over(u, l) })
 	for turn := range e.Turns(u) {
 		if h, _ := lease(u, l); h != nil {
 			turn.use(u, h, number.Noun)
@@ -111,10 +111,10 @@ func (e *idsEpisode) Run(u workload.User) {
 		}
 		return op
 	}, func() {
-		e.Over(l)
+		e.Over(u, l)
 		l = e.Make(u).(Leaser)
 	})
-	e.Over(l)
+	e.Over(u, l)
 }
 
 func lease(u workload.User, l Leaser) (*workload.Held, *world.Op) {

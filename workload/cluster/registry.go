@@ -105,7 +105,7 @@ func (e *registryEpisode) Run(u workload.User) {
 	made := func() { m.registry = e.Make(u).(func(string) Registrar)(m.name) }
 	e.lives[u.Client()].Store(int32(u.Life()))
 	made()
-	e.AtDeath(u, func() { e.Over(m.registry) })
+	e.AtDeath(u, func() { e.Over(u, m.registry) })
 	for turn := range e.Turns(u) {
 		switch {
 		case turn == "changed":
@@ -120,13 +120,13 @@ func (e *registryEpisode) Run(u workload.User) {
 			m.look("list", "", nil, m.registry.List)
 		}
 	}
-	e.Finally(u, m.afresh, func() { e.Over(m.registry); made() })
+	e.Finally(u, m.afresh, func() { e.Over(u, m.registry); made() })
 	if m.may {
 		rest := e.Rest(u)
 		m.look("list", "", atRest(rest), m.registry.List)
 		m.deregister()
 	}
-	e.Over(m.registry)
+	e.Over(u, m.registry)
 }
 
 // atRest says of a list that it was made at rest; false: or would have been if that were known.

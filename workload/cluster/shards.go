@@ -105,7 +105,7 @@ type owner struct {
 
 func (e *shardsEpisode) Run(u workload.User) {
 	m := &owner{User: u, sharer: e.Make(u).(Sharer)}
-	e.AtDeath(u, func() { e.Over(m.sharer) })
+	e.AtDeath(u, func() { e.Over(u, m.sharer) })
 	for m.turn = range e.Turns(u) {
 		if m.share() && m.turn.again {
 			m.share()
@@ -116,7 +116,7 @@ func (e *shardsEpisode) Run(u workload.User) {
 	for m.settle() {
 	}
 	m.leave()
-	e.Over(m.sharer)
+	e.Over(u, m.sharer)
 }
 
 // share owns a share for a while.

@@ -48,7 +48,7 @@ func (e *episode) look(w *world.World) {
 			r.starts[c.Session] = start
 		}
 	}
-	for _, found := range slices.Concat(r.outOfDate(calls), r.orphans(), r.silentEnds(e.of.Expiry)) {
+	for _, found := range slices.Concat(r.outOfDate(calls), r.orphans(), r.notUndone(e.done), r.silentEnds(e.of.Expiry)) {
 		if !slices.ContainsFunc(e.found, func(v sim.Violation) bool { return v.Property == found.Property }) {
 			e.found = append(e.found, found)
 		}
@@ -91,6 +91,23 @@ func (r resting) orphans() (found []sim.Violation) {
 				world.Path(path), r.Owner(n.Stat.EphemeralOwner), workload.Who(start), world.StepOf(start.Call), world.StepOf(start.Return)))
 		}
 	})
+	return found
+}
+
+// notUndone are ephemeral znodes that failed operations of processes that live have made.
+func (r resting) notUndone(done []*world.Op) (found []sim.Violation) {
+	for _, op := range done {
+		if _, crashed := r.Crash(op.Client, op.Incarnation); crashed || op.Err == nil || !r.hasSettled(op.Return) {
+			continue
+		}
+		for _, made := range op.Made {
+			if n, there := r.Servers().Node(made.Path); there && n.Stat.Czxid == made.Zxid {
+				found = append(found, sim.Violation{Property: "orphan", Ops: []*world.Op{op}}.Saying(
+					"%s is still there, by %v, although %s's %s, which made it, failed at step %d with %q",
+					world.Path(made.Path), r.Owner(made.Owner), workload.Who(op), op.Name, world.StepOf(op.Return), op.Err))
+			}
+		}
+	}
 	return found
 }
 

@@ -140,6 +140,7 @@ func TestExactBrokenAtRest(t *testing.T) {
 		"watches data":      {registry{onData: true}.service(service.Rejoins), "diverged", "the watch of its that is armed there has not told it"},
 		"waits for nil":     {registry{nilWatch: true}.service(service.Rejoins), "deaf", "no watch of its is armed there"},
 		"stays":             {registry{leaves: true, lasts: 3 * time.Second}.service(0), "orphan", "'s start, called at step "},
+		"does not undo":     {joining(false), "orphan", "'s join, which made it, failed at step "},
 		"goes on":           {registry{dies: true, withoutEnd: true}.service(service.Dies), "silent-end", "its start goes on, which was to return then"},
 		"registers once":    {registry{onlyOnce: true}.service(service.Rejoins), "silent-end", "it has not made another one in its place"},
 		"asks all the time": {service.Service{Start: busy}, "progress", " requests while no time passed and no operation began or ended, in start"},
@@ -171,6 +172,7 @@ func TestExactCorrectAtRest(t *testing.T) {
 		"rejoins": {registry{}.service(service.Rejoins), world.AllFaults},
 		"dies":    {registry{dies: true}.service(service.Dies), world.AllFaults},
 		"ends":    {registry{lasts: 3 * time.Second}.service(service.Rejoins), world.AllFaults},
+		"undoes":  {joining(true), world.AllFaults},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := test.of.Workload()
@@ -183,4 +185,30 @@ func TestExactCorrectAtRest(t *testing.T) {
 			}
 		})
 	}
+}
+
+// joining is a service whose instances take a place in an operation, which fails but in the first one; then undo takes it back.
+// Something else of the instance makes an ephemeral znode at that time, which stays.
+func joining(undo bool) service.Service {
+	return service.Service{Undoes: true, Start: func(ctx context.Context, i *service.Instance) error {
+		conn, _, err := zk.Connect(i.Servers, 4*time.Second, zk.WithLogger(quiet{}))
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		go register(conn)
+		i.Do("join", "", func(context.Context) (string, error) {
+			place := fmt.Sprintf("/place-%016x", rand.Uint64())
+			_, err := conn.Create(place, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+			if err == nil && i.Number > 0 {
+				err = errors.New("all places are taken")
+			}
+			for left := err; undo && left != nil && !errors.Is(left, zk.ErrNoNode); left = conn.Delete(place, -1) {
+				time.Sleep(time.Second)
+			}
+			return "", err
+		})
+		<-ctx.Done()
+		return nil
+	}}
 }

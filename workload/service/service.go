@@ -26,7 +26,8 @@
 //   - deaf, diverged: of a znode that the service Follows an instance that has watched it has read the last change, 45
 //     seconds without faults after that. It is deaf without a watch there, and diverged with one that does not tell it.
 //   - orphan: no ephemeral znode is left of a call of Start that has returned, 45 seconds without faults after that, if
-//     its process lives on.
+//     its process lives on; and if the service [Service.Undoes] what fails, none that the goroutine of a Do has made which
+//     returned an error. (What others have made beside it at that moment is not told apart, and not judged.)
 //   - silent-end: an instance that has been told that a session has expired, by which it had ephemeral znodes, does what
 //     [Expiry] says, 45 seconds without faults after that.
 //   - the service's own [Invariant]s, of what it has observed and done, and of the tree.
@@ -64,6 +65,7 @@ type Service struct {
 	// Follows are the paths of znodes that an instance which has watched them reads after each change, until Start returns.
 	Follows    []string
 	Expiry     Expiry // what an instance does whose session has expired; 0: anything
+	Undoes     bool   // says that what fails in [Instance.Do] leaves no ephemeral znode that it has made
 	Invariants []Invariant
 }
 
@@ -203,6 +205,9 @@ func (i *Instance) Observe(name, value string) {
 func (i *Instance) Do(name, arg string, do func(ctx context.Context) (result string, err error)) (string, error) {
 	ctx, op := i.begin(name, arg, true)
 	i.note(func() { i.of.done = append(i.of.done, op) })
+	if op != nil && i.of.of.Undoes {
+		op.Claims()
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(i.life, cancel)()
