@@ -58,12 +58,16 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// realClient is a client of a server of its own.
-func realClient(t *testing.T) (client *zkclient.Client, another func() *zkclient.Client) {
+// clients are clients of one server.
+func clients(t *testing.T, server string) (client *zkclient.Client, another func() *zkclient.Client) {
 	t.Helper()
-	e := ensembletest.Start(t, 1)
-	connect := func() *zkclient.Client { return ensembletest.Witness(t, e.ConnectString()) }
+	connect := func() *zkclient.Client { return ensembletest.Witness(t, server) }
 	return connect(), connect
+}
+
+// served is the address of a server in this process.
+func served(t *testing.T) string {
+	return fakezktest.Start(t, server.Config{}).ConnectString()
 }
 
 func create(t *testing.T, c *zkclient.Client, path, data string) {
@@ -85,7 +89,7 @@ func exists(t *testing.T, c *zkclient.Client, path string) bool {
 // What a killed run has left is found, is left alone while its session lives, and is removed with what it had
 // made above; nothing else is.
 func TestLeftRoots(t *testing.T) {
-	admin, another := realClient(t)
+	admin, another := clients(t, ensembletest.Start(t, 1).ConnectString())
 	killed := another()
 	for _, root := range []string{"/a", "/deep/er/root", "/theirs/root"} {
 		if strings.HasPrefix(root, "/theirs") {
@@ -135,7 +139,7 @@ func TestLeftRoots(t *testing.T) {
 
 // What has changed since it was seen is not removed; nor is what a mark only claims to have made.
 func TestLeftRootChanged(t *testing.T) {
-	admin, another := realClient(t)
+	admin, another := clients(t, served(t))
 	killed := another()
 	claim := func(root string) {
 		if _, err := claimRoot(killed, root); err != nil {
@@ -180,7 +184,7 @@ func TestLeftRootChanged(t *testing.T) {
 // A mark that was put on older znodes does not let them be removed; and a root that cannot be read does
 // not keep others from being removed.
 func TestForgedMarks(t *testing.T) {
-	admin, another := realClient(t)
+	admin, another := clients(t, served(t))
 	create(t, admin, "/victim", "")
 	create(t, admin, "/victim/precious", "data")
 	create(t, admin, "/victim/precious/deep", "data")
@@ -221,7 +225,7 @@ func TestForgedMarks(t *testing.T) {
 // While a root is being removed its run, if it lives after all, knows that it has lost it; and a root that was made
 // anew since it was looked at is not removed.
 func TestRemoversAndRuns(t *testing.T) {
-	admin, another := realClient(t)
+	admin, another := clients(t, served(t))
 	c := another()
 	own, err := claimRoot(c, "/root")
 	if err != nil {
@@ -350,7 +354,7 @@ func (l *losing) Multi(ops ...any) ([]zk.MultiResponse, error) {
 // ownServer is a client of a server in this process.
 func ownServer(t *testing.T) *zkclient.Client {
 	t.Helper()
-	return ensembletest.Witness(t, fakezktest.Start(t, server.Config{}).ConnectString())
+	return ensembletest.Witness(t, served(t))
 }
 
 // readAll returns the data and the version of every znode at and below a path.
@@ -369,7 +373,7 @@ func readAll(t *testing.T, c *zkclient.Client, p string) map[string]string {
 
 // A root that exists is taken over if nothing is in it, and only one run gets it.
 func TestClaimOnce(t *testing.T) {
-	admin, another := realClient(t)
+	admin, another := clients(t, served(t))
 	create(t, admin, "/empty", "")
 	create(t, admin, "/full", "data")
 	if _, err := claimRoot(admin, "/full"); !errors.Is(err, ErrRoot) {
