@@ -22,6 +22,8 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/zktorture/zktorture/fakezk/fakezktest"
+	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/internal/testkit"
@@ -180,7 +182,7 @@ func keepsSecret(t *testing.T, dir string, printed ...string) {
 // Over TLS, with faults too, a run goes as it does without.
 func TestLiveTLS(t *testing.T) {
 	t.Parallel()
-	e := ensembletest.Start(t, 1)
+	e := fakezktest.Start(t, server.Config{})
 	ca := testkit.NewAuthority(t)
 	address := ca.Front(e.ConnectString())
 	args := []string{"run", "lock", "--backend", "live", "--servers", address, "--episodes", "30",
@@ -245,7 +247,7 @@ func began(t *testing.T, c *zkclient.Client, root string) {
 // left, and removes it when told to, but not while it is in use.
 func TestLiveEnds(t *testing.T) {
 	t.Parallel()
-	e := ensembletest.Start(t, 1)
+	e := fakezktest.Start(t, server.Config{})
 	witness := client(t, e.ConnectString())
 	start := func(root string) (*exec.Cmd, *bytes.Buffer) {
 		cmd, printed := program(t, "run", "lock", "--backend", "live", "--servers", e.ConnectString(), "--root", root,
@@ -304,7 +306,7 @@ func TestLiveEnds(t *testing.T) {
 // client has created in its place.
 func TestLiveLosesItsRoot(t *testing.T) {
 	t.Parallel()
-	e := ensembletest.Start(t, 1)
+	e := fakezktest.Start(t, server.Config{})
 	witness := client(t, e.ConnectString())
 	for _, signal := range []os.Signal{os.Interrupt, nil} { // nil: it finds out by itself
 		cmd, printed := program(t, "run", "queue", "--backend", "live", "--servers", e.ConnectString(),
@@ -367,7 +369,7 @@ func TestLiveEndsWithoutServers(t *testing.T) {
 
 // A root is below the chroot, or refused.
 func TestRootBelowChroot(t *testing.T) {
-	e := ensembletest.Start(t, 1)
+	e := fakezktest.Start(t, server.Config{})
 	witness := client(t, e.ConnectString())
 	if _, err := witness.Create("/tenant", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/fakezk/fakezktest"
+	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/internal/cli"
 	"github.com/zktorture/zktorture/internal/cli/console"
@@ -140,7 +142,7 @@ func TestProxyIsNotExposed(t *testing.T) {
 // A go-zookeeper client works behind the proxy, over TLS to the servers. Each fault that strikes is a line of the
 // log, and is counted in the metrics.
 func TestProxy(t *testing.T) {
-	e := ensembletest.Start(t, 1)
+	e := fakezktest.Start(t, server.Config{})
 	ca := testkit.NewAuthority(t)
 	log := filepath.Join(t.TempDir(), "log")
 	c := torture(t, "proxy", "--listen", "127.0.0.1:0", "--servers", ca.Front(e.ConnectString()),
@@ -206,7 +208,7 @@ func (failing) Write([]byte) (int, error) { return 0, errors.New("the disk is fu
 
 // A fault that cannot be logged ends the proxy.
 func TestProxyLogFails(t *testing.T) {
-	e := ensembletest.Start(t, 1)
+	e := fakezktest.Start(t, server.Config{})
 	status, err := make(chan int), newWatched()
 	go func() {
 		status <- cli.Run(t.Context(), []string{"proxy", "--listen", "127.0.0.1:0", "--servers", e.ConnectString(),
