@@ -12,6 +12,8 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/zktorture/zktorture/fakezk/fakezktest"
+	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/internal/testkit"
 	_ "github.com/zktorture/zktorture/internal/testkit/broken"
@@ -172,8 +174,7 @@ func properties(r sim.Result) (all []string) {
 
 // TestRootRefused: a root path that holds something is neither used nor removed.
 func TestRootRefused(t *testing.T) {
-	e := ensembletest.Start(t, 1)
-	open := opener(e.ConnectString())
+	open := opener(fakezktest.Start(t, server.Config{}).ConnectString())
 	admin, err := open(t.Context())
 	if err != nil {
 		t.Fatal(err)

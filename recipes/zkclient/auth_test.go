@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/fakezk/fakezktest"
+	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
 	"github.com/zktorture/zktorture/recipes"
@@ -121,7 +123,7 @@ func TestAuth(t *testing.T) {
 
 // Over TLS a client with a certificate is served, and one without, or that trusts others, is told why not.
 func TestTLS(t *testing.T) {
-	e := ensembletest.Start(t, 1)
+	e := fakezktest.Start(t, server.Config{})
 	ca, other := testkit.NewAuthority(t), testkit.NewAuthority(t)
 	address := ca.Front(e.ConnectString())
 	good := zkclient.TLS{CA: ca.CA, Cert: ca.Cert, Key: ca.Key, ServerName: testkit.ServerName}

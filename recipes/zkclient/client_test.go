@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
@@ -226,7 +227,7 @@ func TestSlowServersAreWaitedFor(t *testing.T) {
 
 // Calls made while there is no server wait for one, over many rounds of the search.
 func TestCallsWaitForAServer(t *testing.T) {
-	e := ensembletest.Start(t, 1)
+	e := fakezktest.Start(t, server.Config{})
 	dials := make(chan struct{}, 1000)
 	client, err := zkclient.Config{
 		Servers:        e.ConnectString(),
@@ -243,9 +244,7 @@ func TestCallsWaitForAServer(t *testing.T) {
 	if err := client.WaitSession(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Member(0).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	e.Kill(0)
 	testkit.Until(t, "the client notices", func() bool { return client.State() != zk.StateHasSession })
 	answer := make(chan error)
 	go func() {
@@ -255,9 +254,7 @@ func TestCallsWaitForAServer(t *testing.T) {
 	for range 5 {
 		<-dials
 	}
-	if err := e.Member(0).Restart(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	e.Restart(0)
 	if err := <-answer; err != nil {
 		t.Error(err)
 	}
@@ -266,7 +263,7 @@ func TestCallsWaitForAServer(t *testing.T) {
 // Every event is seen by the callback, also those that go-zookeeper's own channel would have no
 // room for; those that the client's has no room for are counted.
 func TestEventsAreSeenOrCounted(t *testing.T) {
-	e := ensembletest.Start(t, 1)
+	e := fakezktest.Start(t, server.Config{})
 	for _, changes := range []int{50, 1100} {
 		var mu sync.Mutex
 		seen := 0
