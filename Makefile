@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test gate needs compiled race-all packages modules pages short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak thorough checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check tidy versions snapshot exact-race site-check node site
+.PHONY: help run test gate needs compiled race-all packages of-command of-module modules pages short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak thorough checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check tidy versions snapshot exact-race site-check node site
 
 # The root module is built as its users get it. The modules within it need it and each other: IN builds these by go.work.
 export GOWORK := off
@@ -57,7 +57,12 @@ compiled: # all packages and their tests, for which there is time while the netw
 	GOWORK= $(GO) list -deps -test -export $(COMMAND) >/dev/null
 
 packages: ## the tests of this module, of the command and of the zoo, but for those of race and exact, and of pages
-	GOMAXPROCS=1 GOWORK= $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(COMMAND)
+	@$(ATATIME) 2 of-command of-module
+
+of-command:
+	GOMAXPROCS=1 GOWORK= $(GO) test -vet=off -timeout 60m -p $(PROCESSORS) -parallel 4 $(COMMAND)
+
+of-module:
 	GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(LONG) ./...
 
 modules: ## the tests of the other modules within this one
@@ -279,7 +284,7 @@ thorough: ## the tests of which make test takes a few animals, seeds or episodes
 	ZKTORTURE_THOROUGH=all $(IN) zoo test -count=1 -timeout 120m ./...
 	ZKTORTURE_THOROUGH=all $(IN) results test -count=1 -timeout 120m ./...
 	ZKTORTURE_THOROUGH=all $(IN) cmd/torture test -count=1 -timeout 60m -run RunToldToEnd .
-	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 60m -run Confirm ./internal/cli
+	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 60m -run ConfirmOf ./internal/cli
 
 checks: ## sim.Check on 44 broken recipes with 20 seeds each: every test ends with a story (a quarter of an hour)
 	ZKTORTURE_CHECKS=all $(GO) test -count=1 -timeout 120m -run CheckEndsWithAStory -v ./sim
