@@ -65,7 +65,7 @@ func TestEveryAbilityIsListed(t *testing.T) {
 		"interface{OneObject()}", "interface{ZK() *zk.Conn}", "interface{Unwrap() recipes.Conn}",
 		"interface{agree(terms, maker[any])}", "interface{reach(to any) bool}", "planned", "interface{Close()}",
 		"interface{Close() error}", "interface{GoesBySession() bool}",
-		"interface{AtDeath(func())}", "interface{HasMethod(name string) bool}",
+		"interface{AtDeath(func())}", "interface{Closes(begins bool)}", "interface{HasMethod(name string) bool}",
 	}
 	listed, used := map[string]bool{}, map[string]bool{}
 	for _, file := range src {

@@ -40,7 +40,8 @@ type Servers struct {
 //		return workload.Semaphore(3, new, opts...)
 //	}
 //
-// With Servers a process has one user. [world.Door] lists what is different from a recipes.Conn.
+// With Servers a process has one user: several would share nothing that the servers see. [world.Door] lists what is different
+// from a recipes.Conn.
 func Of[C *zk.Conn | Servers, T any](
 	kind func(new func(c recipes.Conn, path string) T, opts ...Option) *Workload,
 	new func(c C, path string) T, opts ...Option,

@@ -109,7 +109,10 @@ func Run(
 	if why := unconfirmable(replayed, w.Terms().Door.Wired(), cfg); why != "" {
 		return &Confirmation{Untried: why}, nil
 	}
-	if w.Terms().Door == world.ByDialer {
+	switch terms := w.Terms(); {
+	case len(terms.At) > 0: // a whole service, too
+		return &Confirmation{Untried: "its code connects by itself, to addresses at which there are no real servers"}, nil
+	case terms.Door == world.ByDialer:
 		return &Confirmation{Untried: "its code connects by itself, to servers that the replay cannot stand before: " +
 			"give it a *zk.Conn"}, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/workload/service"
 )
 
 // asking is a stepper whose client asks for the data of a znode, and which notes that it was cut.
@@ -94,9 +95,13 @@ func TestHangUp(t *testing.T) {
 
 // Code that connects by itself is not tried, and says so.
 func TestOwnConnections(t *testing.T) {
-	w := workload.Of(workload.Lock, func(workload.Servers, string) workload.Locker { return nil })
-	confirmed, err := Run(t.Context(), w, nil, &sim.Replayed{Record: &world.Record{}}, Config{})
-	if err != nil || !strings.Contains(confirmed.Untried, "connects by itself") {
-		t.Errorf("%v, %v", confirmed, err)
+	for why, w := range map[string]*workload.Workload{
+		"give it a *zk.Conn":        workload.Of(workload.Lock, func(workload.Servers, string) workload.Locker { return nil }),
+		"there are no real servers": service.Service{}.Workload(),
+	} {
+		confirmed, err := Run(t.Context(), w, nil, &sim.Replayed{Record: &world.Record{}}, Config{})
+		if err != nil || !strings.Contains(confirmed.Untried, "connects by itself") || !strings.HasSuffix(confirmed.Untried, why) {
+			t.Errorf("%v, %v", confirmed, err)
+		}
 	}
 }
