@@ -57,11 +57,14 @@ type actor struct {
 	of    reflect.Value
 	calls []*sceneCall
 	letGo *chan struct{}
+
+	closed bool // its connection, so that what begins now may take long to see that
 }
 
 type sceneCall struct {
 	result chan string
 	cancel context.CancelFunc
+	vain   bool // it began when its connection was closed
 }
 
 // fates of requests: the error, and whether the request is carried out.
@@ -242,7 +245,7 @@ func (s *stage) happens(a *actor, words string) bool {
 		s.servers.Reconnect(a.conn.Conn)
 	case "closes":
 		a.conn.Close()
-		s.pauses = time.Minute
+		a.closed = true
 	case "lets go":
 		close(*a.letGo)
 	default:
@@ -290,7 +293,7 @@ func (s *stage) call(a *actor, as, words string) *sceneCall {
 		cancel()
 		words = rest
 	}
-	c := &sceneCall{make(chan string, 1), cancel}
+	c := &sceneCall{make(chan string, 1), cancel, a.closed}
 	a.calls = append(a.calls, c)
 	if words == "drain" {
 		go func() { c.result <- s.drain(ctx, a) }()
@@ -363,6 +366,9 @@ func arguments(of reflect.Type, ctx context.Context, words []string) (in []refle
 // outcome is what has come of a call: at once, unless a fault makes its recipe pause.
 func (s *stage) outcome(a *actor, c *sceneCall, within bool) string {
 	limit := max(s.pauses, 1)
+	if c.vain {
+		limit = time.Minute
+	}
 	if strings.HasSuffix(s.line, " waits") {
 		limit = 1
 	}

@@ -89,7 +89,7 @@ func TestGolden(t *testing.T) {
 }
 
 // Every animal's story says what broke, names the sessions and znodes involved and the pivotal step, is small, and
-// contradicts neither itself nor what clients saw. The test takes every twelfth animal, a few with -short, and all with
+// contradicts neither itself nor what clients saw. The test takes every sixteenth animal, a few with -short, and all with
 // ZKTORTURE_THOROUGH=all (make thorough), which takes minutes.
 func TestEveryAnimal(t *testing.T) {
 	testkit.ManyWorlds(t)
@@ -98,7 +98,7 @@ func TestEveryAnimal(t *testing.T) {
 	if all || !testing.Short() {
 		ids = nil
 		for i, a := range zoo.Animals() {
-			if all || i%16 == 1 {
+			if all || i%16 == 1 && a.ID != "K4" { // which takes ten times as long as all these
 				ids = append(ids, a.ID)
 			}
 		}
