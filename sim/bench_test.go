@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"testing"
@@ -14,10 +15,21 @@ import (
 
 // Three clients, all faults, all checks, one worker: what an episode and a step cost. Run with
 // GOMAXPROCS=1 (make bench does) to have the figures of one core.
-func BenchmarkLockEpisodes(b *testing.B)  { benchmark(b, "lock") }
-func BenchmarkQueueEpisodes(b *testing.B) { benchmark(b, "queue") }
+func BenchmarkLockEpisodes(b *testing.B)  { benchmark(b, "lock", sim.Config{}) }
+func BenchmarkQueueEpisodes(b *testing.B) { benchmark(b, "queue", sim.Config{}) }
 
-func benchmark(b *testing.B, kind string) {
+// A step costs about the same however many clients an episode has, and however long it is.
+func BenchmarkSizes(b *testing.B) {
+	for _, kind := range []string{"lock", "queue"} {
+		for _, size := range [][2]int{{3, 4}, {16, 4}, {3, 100}, {16, 100}} {
+			b.Run(fmt.Sprintf("%s,clients=%d,turns=%d", kind, size[0], size[1]), func(b *testing.B) {
+				benchmark(b, kind, sim.Config{Clients: size[0], Ops: size[1]})
+			})
+		}
+	}
+}
+
+func benchmark(b *testing.B, kind string, cfg sim.Config) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	w, err := workload.Find(kind, "")
 	if err != nil {
@@ -26,15 +38,18 @@ func benchmark(b *testing.B, kind string) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	b.ResetTimer()
-	r, err := sim.Run(context.Background(), w, sim.Config{Episodes: b.N, Seed: 1, Workers: 1})
+	cfg.Episodes, cfg.Seed, cfg.Workers = b.N, 1, 1
+	spent := sim.ProcessorTime()
+	r, err := sim.Run(context.Background(), w, cfg)
+	spent = sim.ProcessorTime() - spent
 	b.StopTimer()
 	if err != nil || r.Verdict != sim.VerdictOK {
 		b.Fatalf("%v %s %v", err, r.Verdict, r.Violations)
 	}
 	runtime.ReadMemStats(&after)
-	seconds, steps := b.Elapsed().Seconds(), float64(r.Steps)
-	b.ReportMetric(float64(r.Episodes)/seconds, "episodes/s")
-	b.ReportMetric(steps/seconds, "steps/s")
+	seconds, steps := spent.Seconds(), float64(r.Steps)
+	b.ReportMetric(float64(r.Episodes)/seconds, "episodes/cpu-s")
+	b.ReportMetric(steps/seconds, "steps/cpu-s")
 	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/steps, "B/step")
 	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/steps, "allocs/step")
 }

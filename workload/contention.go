@@ -3,6 +3,7 @@ package workload
 // What is judged of all that users contend for.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -267,7 +268,7 @@ func (j *Judgement) idle(v *View, wants func(*world.Op) bool, holds []Hold, capa
 		return
 	}
 	for _, op := range where(v.Ops, wants) {
-		for _, moment := range moments(op, holds) {
+		for _, moment := range v.moments(op, holds) {
 			from, free := freeUntil(moment, op.Call, holds, capacity)
 			if faultFree, _ = v.FaultFree(from, moment); free && faultFree >= idleMax {
 				j.Add(broken("idle", []*world.Op{op},
@@ -286,10 +287,14 @@ func tooFewHold(capacity int) string {
 	return fmt.Sprintf("fewer than %d hold", capacity)
 }
 
-// moments are those during a wait at which somebody is served, and its end.
-func moments(op *world.Op, holds []Hold) (all []int64) {
+// moments are those during a wait at which somebody is served, and its end, after [idleMax] without a fault.
+func (v *View) moments(op *world.Op, holds []Hold) (all []int64) {
+	lasted := func(until int64) bool { faultFree, _ := v.FaultFree(op.Call, until); return faultFree >= idleMax }
+	if !lasted(cmp.Or(op.Return, never)) {
+		return nil
+	}
 	for _, h := range holds {
-		if h.From > op.Call && h.From < op.Return {
+		if h.From > op.Call && h.From < op.Return && lasted(h.From) {
 			all = append(all, h.From)
 		}
 	}

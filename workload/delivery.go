@@ -199,7 +199,7 @@ func (all deliveries) idle(v *View, j *Judgement) {
 	holds := v.Holds(claiming)
 	waits := func(op *world.Op) bool { return op.Name == claiming.Acquire }
 	for _, op := range where(v.Ops, waits) {
-		for _, moment := range moments(op, holds) {
+		for _, moment := range v.moments(op, holds) {
 			from, _ := freeUntil(moment, op.Call, holds, len(holds)+1)
 			for _, d := range all {
 				during := &world.Op{Call: max(from, d.freedBefore(v, moment)) + 1, Return: moment}
