@@ -87,9 +87,13 @@ func misuse(c *console.Context, failed *kong.ParseError) error {
 		return console.NameSet{What: "flag", Known: flagNames(node), List: command}.Find(c, m[1])
 	}
 	if m := unexpected.FindStringSubmatch(text); m != nil && command == "--help" {
-		if m[1] == "part" || m[1] == "merge" {
+		switch m[1] {
+		case "part", "merge":
 			return fmt.Errorf("%s is a command of campaigns: use torture-campaign %[1]s, or with kinds of your own a main "+
 				"that calls command.Main of github.com/zktorture/zktorture/campaign/command", m[1])
+		case "zoo", "demo":
+			return fmt.Errorf("%s is about recipes with known bugs, which this program does not have: use torture, or have "+
+				"the main function import github.com/zktorture/zktorture/zoo/command", m[1])
 		}
 		return console.NameSet{What: "command", Known: commandNames(node), List: command}.Find(c, m[1])
 	} else if m != nil {
