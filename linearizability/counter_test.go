@@ -15,7 +15,6 @@ func counting(ops ...Operation) History {
 }
 
 func add(delta, sum int64) Operation { return Operation{Op: "add", Arg: Int(delta), Result: Int(sum)} }
-func get(number int64) Operation     { return Operation{Op: "get", Result: Int(number)} }
 
 // TestElectionWords compares the verdicts with those on the same history in the words of locks.
 func TestElectionWords(t *testing.T) {

@@ -72,9 +72,9 @@ type Op struct {
 
 	Number int64 // identifies the operation within its episode
 
-	Made []Change // the ephemeral znodes that surely the goroutine which began it has made, see [Op.Claims]
+	Made  []Change // the ephemeral znodes that surely the goroutine which began it has made, see [Op.Claims]
+	Maker uint64   // that goroutine; 0: nobody wants to know
 
-	claims     uint64 // that goroutine; 0: nobody wants to know
 	user       *User
 	outer      *Op // within which its user, of a whole service, has begun it; nil: none
 	over       usage

@@ -538,16 +538,16 @@ func (o owner) instead() string {
 
 // Claims has the caller's goroutine, which has begun the operation, noted for the ephemeral znodes that it makes over the wire:
 // in exact mode only.
-func (op *Op) Claims() { op.claims = bubble.Goroutine() }
+func (op *Op) Claims() { op.Maker = bubble.Goroutine() }
 
 // maker is the operation that claims the ephemeral znode which a request asks for: its goroutine waits for an answer, and the
 // process for no other one, over its only connection. nil if there is none.
 func (p *process) maker(call *goclient.Call) *Op {
 	op := p.opOf(call.User)
-	if op == nil || op.claims == 0 || rankOf(&call.Request) != asksEphemeral || len(p.clients) != 1 || len(p.pending()) != 1 {
+	if op == nil || op.Maker == 0 || rankOf(&call.Request) != asksEphemeral || len(p.clients) != 1 || len(p.pending()) != 1 {
 		return nil
 	}
-	stack := bubble.Goroutines(bubble.EveryStackBytesMax)[fmt.Sprintf("goroutine %d", op.claims)]
+	stack := bubble.Goroutines(bubble.EveryStackBytesMax)[fmt.Sprintf("goroutine %d", op.Maker)]
 	if !strings.Contains(stack, "zk.(*Conn).request(") {
 		return nil
 	}
