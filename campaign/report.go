@@ -156,7 +156,7 @@ func (f *Failure) tell(ctx context.Context, w sim.Workload) {
 		f.Story = fmt.Sprintf("%s\n\nThere is no story: %v\n", f.Counterexample.Message, err)
 		return
 	}
-	f.Story, f.Code = s.Text(story.TextOptions{}), s.Pivotal()
+	f.Story, f.Code = s.Text(story.TextOptions{}), s.Decisive()
 }
 
 // Workload is what a job runs; nil if this program does not know it, as the recipe is of another one.

@@ -47,7 +47,7 @@ func (w *liveWorld) Herds() (all []world.Herd, known bool) { return nil, false }
 func (w *liveWorld) Resolved(ops []*world.Op) map[int64]workload.Resolved { return w.seen.Resolve(ops) }
 
 func (w *liveWorld) Explain(op *world.Op) world.Sentence {
-	return world.Say("%s still waits in %s, called at %s", workload.Who(op), op.Name, w.Moment(op.Call))
+	return world.Say("%s waits forever in %s, called at %s", workload.Who(op), op.Name, w.Moment(op.Call))
 }
 
 func (w *liveWorld) Blocked(op *world.Op, noun string) sim.Violation {

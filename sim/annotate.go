@@ -6,13 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zktorture/zktorture/sim/internal/bubble"
 	"github.com/zktorture/zktorture/sim/internal/checkout"
-	"github.com/zktorture/zktorture/sim/replay"
-	"github.com/zktorture/zktorture/sim/world"
+	"github.com/zktorture/zktorture/story"
 )
 
 // onGitHub reports whether this runs in a job of GitHub Actions.
@@ -67,28 +66,23 @@ func fromRepository(file string) string {
 	return here.Name(filepath.Join(here.Modules[0].Dir, filepath.FromSlash(file)))
 }
 
-// guilty returns the line of the recipe that sent the last request of the operations that show a violation, or of all
-// if they are not known.
-func guilty(w world.Workload, example *replay.Counterexample) (p bubble.Place) {
-	r, err := replay.Replay(w, example)
-	if err != nil || r.Violation == nil {
-		return p
+// annotateStory shows a story at the line that decides, or else at the test.
+func annotateStory(w io.Writer, told *story.Story, test bubble.Place) {
+	if !onGitHub() {
+		return
 	}
-	for _, s := range slices.Backward(r.Trace) {
-		for _, at := range s.Places {
-			if fromRepository(at.File) == "" {
-				continue
-			}
-			if slices.ContainsFunc(r.Violation.Ops, func(o *world.Op) bool { return o.Number == s.Op }) {
-				return at
-			}
-			if p.File == "" {
-				p = at
-			}
-			break
-		}
+	subject, _, _ := strings.Cut(told.Title, ": ")
+	annotate(w, told.Property+" in "+subject, told.Text(story.TextOptions{Brief: true}), append(placesOf(told.Decisive()), test)...)
+}
+
+// placesOf are the lines of the deciding request: the recipe's own, and those that called it.
+func placesOf(lines story.Lines) (places []bubble.Place) {
+	for _, line := range lines {
+		file, number, _ := strings.Cut(strings.TrimPrefix(line, bubble.SourceModule()+"/"), ":")
+		n, _ := strconv.Atoi(number)
+		places = append(places, bubble.Place{File: file, Line: n})
 	}
-	return p
+	return places
 }
 
 // callerOfSim returns the innermost line of a test that is calling this package.

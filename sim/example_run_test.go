@@ -52,7 +52,7 @@ func ExampleRun() {
 	}
 	// Output:
 	// violation after 1000 episodes
-	// lock (custom): c2 still waits in acquire: it watches /t/lock, which does not exist; it has no znode in the queue (progress)
+	// sim_test.hastyLock: c2 waits forever in acquire: it watches /t/lock, which does not exist; it has no znode in the queue (progress)
 	//
 	//     0    0.000s  c1  > acquire()
 	//     0    0.000s  c2  > acquire()

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/zktorture/zktorture/sim/internal/runner"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
+	"github.com/zktorture/zktorture/story"
 )
 
 // Property is what [Check] checks, of a single episode whose choices are drawn by rapid: for [rapid.Check] and
@@ -74,24 +74,28 @@ func (s *single) check(t tester, source world.Source) {
 	case o.Aborted != nil:
 		panic(o.Aborted) // rapid's own: out of data, or stop
 	case len(o.Violations) > 0:
-		f := Found{Violation: o.Violations[0], Episode: tally.Unnumbered, Choices: o.Choices, Trace: trace, Hash: o.Hash}
-		t.Log(f.Story(s.workload))
-		s.annotate(t.Output(), f)
-		t.Fatal(f.title(s.workload) + ": the story is above")
+		s.tell(t, Found{Violation: o.Violations[0], Episode: tally.Unnumbered, Choices: o.Choices, Trace: trace, Hash: o.Hash})
 	case o.Unknown != "":
 		t.Fatalf("%s: unknown: %s", s.workload.Name(), o.Unknown)
 	}
 }
 
-// annotate is for the last run alone: rapid discards the output of others.
-func (s *single) annotate(out io.Writer, f Found) {
-	if out == io.Discard || !onGitHub() {
-		return
+// tell fails the test with the story of a violation. Rapid discards the output of all runs but the last.
+func (s *single) tell(t tester, f Found) {
+	t.Helper()
+	if t.Output() == io.Discard {
+		t.Fatal(f.Message)
 	}
 	example, err := s.cfg.Counterexample(Result{Workload: s.workload.Name(), Recipe: s.workload.Recipe()}, f)
-	if err == nil {
-		annotate(out, f.title(s.workload), f.Message, guilty(s.workload, example), s.test)
+	if err != nil {
+		t.Fatal(f.Story(s.workload))
 	}
+	told, err := story.Brief(s.workload, example)
+	if err != nil {
+		t.Fatal(f.Story(s.workload))
+	}
+	annotateStory(t.Output(), told, s.test)
+	t.Fatal(told.Text(inTest))
 }
 
 // rapidSource draws choices through rapid, each from few bits, simple ones being small numbers: rapid shrinks by
@@ -132,9 +136,4 @@ func (s *byteSource) next() (b int) {
 		b, s.rest = int(s.rest[0]), s.rest[1:]
 	}
 	return b
-}
-
-// title says which property of what is violated.
-func (f Found) title(w world.Workload) string {
-	return fmt.Sprintf("%s in %s (%s)", f.Property, w.Name(), w.Recipe())
 }

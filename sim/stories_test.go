@@ -142,7 +142,7 @@ func TestCheckEndsWithAStory(t *testing.T) {
 				t.Fatalf("status %d after %d tests:\n%s", status, len(tests), tail(out))
 			}
 			for _, text := range tests {
-				if problem := testkit.NoStory(dir, "stories_test.go", title(broken(t, name)), text); problem != "" {
+				if problem := testkit.NoStory(dir, "stories_test.go", text); problem != "" {
 					t.Errorf("%s:\n%s", problem, text)
 				} else {
 					told++
@@ -152,9 +152,6 @@ func TestCheckEndsWithAStory(t *testing.T) {
 	}
 	t.Logf("%d stories", told)
 }
-
-// title is how messages begin that are about a recipe.
-func title(w sim.Workload) string { return w.Name() + " (" + w.Recipe() + "): " }
 
 // tail is the end of a text.
 func tail(text string) string { return text[max(0, len(text)-4000):] }

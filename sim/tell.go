@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,9 +21,9 @@ import (
 	"github.com/zktorture/zktorture/story"
 )
 
-// Story is the violation for people: the sentence, and what happened.
+// Story is the violation as it was recorded: the sentence, and each step with the full names of znodes.
 func (f Found) Story(w world.Workload) string {
-	return fmt.Sprintf("%s\n\n%s\n", story.Headline(w.Name(), w.Recipe(), f.Property, f.Message),
+	return fmt.Sprintf("%s\n\n%s\n", story.Headline(w, f.Property, f.Message),
 		strings.Join(replay.Folded(replay.Lines(f.Trace)), "\n"))
 }
 
@@ -41,9 +42,8 @@ func (c *checker) fail(why string) {
 	annotate(c.t.Output(), fmt.Sprintf("%s cannot be judged", c.t.Name()), why, c.test)
 }
 
-// tell fails the test with the story of a violation. What broke, the page and the command that runs it again come first,
-// and once more at the end: in a long log nobody sees what is between. again are the flags of that command; if there are
-// none, a counterexample is written. notes come between.
+// tell fails the test with the story of a violation, which ends with its page and the command that runs it again. again
+// are the flags of that command; if there are none, a counterexample is written. notes come before.
 func (c *checker) tell(f Found, again string, notes []string) {
 	c.t.Helper()
 	example, err := c.cfg.Counterexample(Result{Workload: c.w.Name(), Recipe: c.w.Recipe(), Counts: tally.Counts{Wire: f.Wire}}, f)
@@ -51,17 +51,8 @@ func (c *checker) tell(f Found, again string, notes []string) {
 		c.fail(f.Story(c.w) + err.Error())
 		return
 	}
-	if f.Divergence != nil {
-		notes = append(notes, f.Divergence.String())
-	}
-	if f.Unfinished != "" {
-		notes = append(notes, "the story may not be minimal: "+f.Unfinished)
-	}
 	if f.Rare != world.NoFaults {
 		notes = append(notes, fmt.Sprintf("rare: it was not found without %v, which hardly ever happens", f.Rare))
-	}
-	if f.Wire && !bubble.Exact {
-		notes = append(notes, world.WireNote)
 	}
 	if again == "" {
 		name, err := c.keep(example)
@@ -73,24 +64,25 @@ func (c *checker) tell(f Found, again string, notes []string) {
 	if again != "" {
 		command += " " + again
 	}
-	where := "replay: " + command
-	if page, err := c.page(example, command); err != nil {
+	told, page, err := c.page(example, command)
+	if err != nil {
 		notes = append(notes, fmt.Sprintf("there is no page of this story: %v", err))
-	} else {
-		where = "page:   " + fromModule(page) + "\n" + where
 	}
-	broke := f.title(c.w)
-	sentence, more, _ := strings.Cut(story.Headline(c.w.Name(), c.w.Recipe(), f.Property, f.Message), "\n")
-	if more != "" {
-		more += "\n\n"
-	}
-	c.t.Errorf("%s\n%s\n\n%s%s\n", sentence, where, more, strings.Join(replay.Folded(example.Trace), "\n"))
 	c.logEach(notes)
-	if onGitHub() {
-		annotate(c.t.Output(), broke, f.Message+"\n"+where, guilty(c.w, example), c.test)
+	if told == nil {
+		c.t.Errorf("%s\nreplay: %s", f.Story(c.w), command)
+		return
 	}
-	c.t.Logf("%s: the story is above\n%s", broke, where)
+	told.Commands = []story.Command{{Name: "replay", Line: command}}
+	if page != "" {
+		told.Commands = slices.Insert(told.Commands, 0, story.Command{Name: "page", Line: fromModule(page)})
+	}
+	c.t.Error(told.Text(inTest))
+	annotateStory(c.t.Output(), told, c.test)
 }
+
+// inTest is how go test shows a story: indented by the testing package, within 100 columns.
+var inTest = story.TextOptions{Brief: true, Width: story.WidthDefault - 8}
 
 func toReplay(file string) string { return "-zktorture.replay=" + escape.Shell(file) }
 
@@ -106,21 +98,21 @@ func (c *checker) keep(example *replay.Counterexample) (name string, err error) 
 // pageTime is how long the making of a page may take.
 const pageTime = 10 * time.Second
 
-// page writes the page of a story beside the counterexample, and returns its name. When its time is over the page shows
-// what is known by then.
-func (c *checker) page(example *replay.Counterexample, again string) (name string, err error) {
+// page tells a story, and writes its page beside the counterexample. When its time is over the page shows what is known by
+// then. The story is nil if there is none.
+func (c *checker) page(example *replay.Counterexample, again string) (told *story.Story, name string, err error) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), pageTime)
 	defer cancel()
-	told, err := story.Tell(ctx, c.w, example)
-	if err != nil {
-		return "", err
+	if told, err = story.Tell(ctx, c.w, example); err != nil {
+		return nil, "", err
 	}
 	told.Commands = []story.Command{{Name: "run again", Line: again}}
 	var page bytes.Buffer
 	if err := told.HTML(&page); err != nil {
-		return "", err
+		return told, "", err
 	}
-	return c.write("story.html", page.Bytes())
+	name, err = c.write("story.html", page.Bytes())
+	return told, name, err
 }
 
 // write writes a file into the test's folder.

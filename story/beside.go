@@ -63,6 +63,12 @@ func (s *Story) compared(whole bool) (cells []ComparedCell) {
 	return cells
 }
 
+// begins are the marks of events, as traces have them.
+var begins = map[Kind]string{kindCall: "> ", kindReturn: "< ", kindFault: "! "}
+
+// entry is an event in words, with its mark.
+func (s *Story) entry(e Event) string { return begins[e.Kind] + prose{s}.wordsOfUser(e) }
+
 // pair is an index into each side, -1 for none.
 type pair struct{ a, b int }
 

@@ -77,6 +77,10 @@ func (s *Story) folded(parts []part) *Story {
 			parts = parts[1:]
 		}
 	}
+	if s.Cause != nil && s.Cause.Event >= 0 {
+		cause := *s.Cause
+		cause.Event, f.Cause = at[cause.Event], &cause
+	}
 	for i := range f.Events {
 		for _, of := range []*int{&f.Events[i].From, &f.Events[i].Armed} {
 			if *of >= 0 {

@@ -44,7 +44,7 @@ func TestLivelockIsToldOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := story.New(c, r)
+	s, err := story.New(c, w, r)
 	if err != nil {
 		t.Fatal(err)
 	}

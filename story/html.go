@@ -91,6 +91,17 @@ func newPage(s prose) page {
 	return p
 }
 
+// Subject names what broke it: a recipe, or what a history is judged as.
+func (p page) Subject() string {
+	if subject, _, found := strings.Cut(p.Title, ": "); found && p.Clock == clockSteps {
+		return subject
+	}
+	return p.Workload
+}
+
+// Code is the code around the request that decides.
+func (p page) Code() *Source { return p.decisive() }
+
 // Text is the story as text, which the page has besides.
 func (p page) Text() string { return clip(p.Story.Text(TextOptions{}), textMax) }
 
@@ -154,6 +165,10 @@ func (s *Story) clipped() *Story {
 		for i := range t.Events {
 			e := &t.Events[i]
 			e.From, e.Armed = max(-1, e.From-gone), max(-1, e.Armed-gone)
+		}
+		if s.Cause != nil {
+			cause := *t.Cause
+			cause.Event, t.Cause = max(-1, cause.Event-gone), &cause
 		}
 	}
 	t.Znodes = clippedZnodes(s.Znodes)
@@ -304,8 +319,8 @@ type pageLife struct {
 func (p page) Data() (template.JS, error) {
 	d := pageData{Frames: p.frames, Fold: len(p.frames) > foldedFrom, Znodes: []pageZnode{}}
 	d.Pivot = slices.IndexFunc(p.frames, func(f frame) bool { return f.Pivot })
-	if d.Start = d.Pivot; d.Start < 0 {
-		d.Start = len(p.frames) - 1
+	if d.Start = len(p.frames) - 1; p.Cause.shows() {
+		d.Start = frameFrom(p.frames, p.Cause.To)
 	}
 	for _, z := range p.Znodes {
 		d.Znodes = append(d.Znodes, p.znode(z))

@@ -209,6 +209,18 @@ func (d *diagram) shades() {
 		}
 	}
 	d.rect("now", 0, headHeight, d.width, rowHeight, 0)
+	d.bracket()
+}
+
+// bracket marks the steps of the cause, at the left edge.
+func (d *diagram) bracket() {
+	c := d.story.Cause
+	if !c.shows() || len(d.frames) == 0 {
+		return
+	}
+	const x, tip = 2.0, 6.0
+	top, bottom := d.frames[frameFrom(d.frames, c.From)].Top+3, d.frames[frameFrom(d.frames, c.To)].Bottom-3
+	d.tag("path", "", "class", "bracket", "d", fmt.Sprintf("M%.1f %.1fH%.1fV%.1fH%.1f", x+tip, top, x, bottom, x+tip))
 }
 
 // gutter writes steps and times.
@@ -379,7 +391,7 @@ func (d *diagram) texts() {
 	for i, w := range d.story.Waits {
 		o := d.story.Operations[w.Operation]
 		row := d.waits + d.waiting(o.Client, i)
-		d.write(o.Client, "asked", y(row), o.Name+"() waits for ever", d.story.tellWait(w))
+		d.write(o.Client, "asked", y(row), o.Name+"() waits forever", d.story.tellWait(w))
 	}
 }
 

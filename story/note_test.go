@@ -26,7 +26,7 @@ func TestStoryThatCouldDifferSaysSo(t *testing.T) {
 		"equal choices gave different runs": &differs, "equal choices may give": &wire, "": sure, " ": &exact,
 		"it may not be minimal: the time was over": &large,
 	} {
-		s, err := story.New(c, replayed)
+		s, err := story.New(c, w, replayed)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ func Tell(ctx context.Context, w world.Workload, c *replay.Counterexample) (*Sto
 	if err != nil {
 		return nil, err
 	}
-	s, err := fromReplay(c, r)
+	s, err := fromReplay(c, w, r)
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +34,15 @@ func Tell(ctx context.Context, w world.Workload, c *replay.Counterexample) (*Sto
 	}
 	s.Pivot = s.pivot()
 	return s, nil
+}
+
+// Brief is [Tell] without the pivotal step: it takes a single run.
+func Brief(w world.Workload, c *replay.Counterexample) (*Story, error) {
+	r, err := replay.Replay(w, c)
+	if err != nil {
+		return nil, err
+	}
+	return fromReplay(c, w, r)
 }
 
 // pivot finds the steepest rise of the curve; of equal rises the first. A curve without a rise beyond chance has its
@@ -51,9 +60,6 @@ func (s *Story) pivot() *Pivot {
 	}
 	p.Step = p.After.Step
 	p.Text = prose{s}.tellPivot(p)
-	if p.Step > 0 {
-		p.Why = prose{s}.why(p.Step)
-	}
 	return p
 }
 

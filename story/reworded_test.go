@@ -21,8 +21,8 @@ func TestStoryReadsNoWords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, other := newStory(t, c, r), newStory(t, c, reworded.Replay(r))
-			rewordQuotes(want)
+			want, other := newStory(t, w, c, r), newStory(t, w, c, reworded.Replay(r))
+			rewordQuotes(w, want)
 			if d := cmp.Diff(want, other); d != "" {
 				t.Errorf("the story of the reworded run is another (-quotes reworded, +run reworded):\n%s", d)
 			}
@@ -30,9 +30,9 @@ func TestStoryReadsNoWords(t *testing.T) {
 	}
 }
 
-func newStory(t *testing.T, c *sim.Counterexample, r *sim.Replayed) *story.Story {
+func newStory(t *testing.T, w sim.Workload, c *sim.Counterexample, r *sim.Replayed) *story.Story {
 	t.Helper()
-	s, err := story.New(c, r)
+	s, err := story.New(c, w, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,9 +40,9 @@ func newStory(t *testing.T, c *sim.Counterexample, r *sim.Replayed) *story.Story
 }
 
 // rewordQuotes replaces the words that a story quotes.
-func rewordQuotes(s *story.Story) {
+func rewordQuotes(w sim.Workload, s *story.Story) {
 	s.Message = reworded.Text(s.Message)
-	s.Title = story.Headline(s.Workload, s.Recipe, s.Property, s.Message)
+	s.Title = story.Headline(w, s.Property, s.Message)
 	for i := range s.Events {
 		e := &s.Events[i]
 		if e.Kind == "shared" {
@@ -53,4 +53,5 @@ func rewordQuotes(s *story.Story) {
 			e.Path = reworded.Text(e.Path)
 		}
 	}
+	s.Cause = story.CauseOf(s)
 }

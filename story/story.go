@@ -21,8 +21,9 @@
 // A livelock repeats itself until the run is given up. All its events are there, and a [Cycle] says which of them are the
 // same again; the text and the page tell them once.
 //
-// At the end are the [Wait]s that never end, and the [Pivot]: the step after which the violation was hardest to
-// avoid, found by experiment (see [replay.Continuations]).
+// Why it broke is the [Cause], which is found from the events alone; [Help] says what to do about such causes, and a
+// [Source] is the code around a line that sent a request. At the end are the [Wait]s that never end, and the [Pivot]: the
+// step after which the violation was hardest to avoid, found by experiment (see [replay.Continuations]).
 package story
 
 // Format is the value of Story.Format.
@@ -51,6 +52,9 @@ type Story struct {
 	Waits      []Wait      `json:"waits"`
 	Curve      []Point     `json:"curve"` // by step; empty if not computed
 	Pivot      *Pivot      `json:"pivot"` // null without a curve, or with a flat one
+	Cause      *Cause      `json:"cause"` // null in a recorded history
+	Help       *Help       `json:"help"`  // null for a property that nothing is known of
+	Sources    []Source    `json:"sources"`
 	Commands   []Command   `json:"commands"`
 	Left       int         `json:"left"`             // operations of a history that were left out
 	Cycles     []Cycle     `json:"cycles,omitempty"` // what repeats, in order; text and page tell each once
@@ -140,6 +144,7 @@ type Operation struct {
 	Call    int64  `json:"call"`   // step or stamp
 	Return  int64  `json:"return"` // -1: never
 	Cited   bool   `json:"asked"`  // of the verdict's certificate
+	Again   bool   `json:"again"`  // the harness repeats one that has failed
 }
 
 // Session is a session as the servers see it, and as its client does.
@@ -207,7 +212,6 @@ type Pivot struct {
 	After  Point  `json:"after"`
 	Sealed int64  `json:"sealed"` // the first step from which every continuation ends in the violation; -1: none
 	Text   string `json:"text"`   // in a sentence
-	Why    string `json:"why"`    // how the step leads to the violation, in a sentence; empty if that is not seen
 }
 
 // Command is a command line to type.

@@ -14,7 +14,7 @@ import (
 // begins with its client.
 
 const (
-	markWidth = 2 // of the pivotal step's arrow, and of the bars
+	markWidth = 2 // of the bracket beside the steps of the cause, and of the bars
 	stepWidth = 4 // of a step; a stamp may be longer
 	timeWidth = 9
 	between   = 3 // columns
@@ -48,6 +48,7 @@ type table struct {
 	color  bool
 	list   bool  // in one column
 	steps  int   // width of the steps
+	times  int   // width of the times; 0: time does not move
 	column int   // width of a column
 	under  []int // operations under way, by client
 	out    strings.Builder
@@ -58,6 +59,9 @@ func newTable(s prose, o TextOptions) *table {
 	t.steps = stepWidth
 	for _, e := range s.Events {
 		t.steps = max(t.steps, len(strconv.FormatInt(e.Step, 10)))
+		if e.Time > 0 {
+			t.times = timeWidth
+		}
 	}
 	n := max(len(s.Clients), 1)
 	room := o.Width - t.gutter()
@@ -69,10 +73,7 @@ func newTable(s prose, o TextOptions) *table {
 
 // gutter is the width of everything before the columns.
 func (t *table) gutter() int {
-	if t.story.Clock == clockStamps {
-		return markWidth + t.steps + 2
-	}
-	return markWidth + t.steps + timeWidth + 2
+	return markWidth + t.steps + t.times + 2
 }
 
 func (t *table) String() string {
@@ -89,15 +90,10 @@ func (t *table) String() string {
 		t.row(r, before)
 		before = r
 	}
-	return t.out.String() + t.legend()
-}
-
-// legend explains the marks in the margin.
-func (t *table) legend() string {
-	if t.story.Pivot == nil || t.story.Pivot.Step == 0 {
-		return "\n  * an operation that the verdict is about\n"
+	if t.story.Cause == nil {
+		t.put("\n  * an operation that the verdict is about")
 	}
-	return "\n  * an operation that the verdict is about   => the pivotal step\n"
+	return t.out.String()
 }
 
 func (t *table) head() {
@@ -118,8 +114,8 @@ func (t *table) head() {
 // margin fills the gutter.
 func (t *table) margin(mark, step, time string) string {
 	text := fmt.Sprintf("%-*s%*s", markWidth, mark, t.steps, step)
-	if t.story.Clock == clockSteps {
-		text += fmt.Sprintf("%*s", timeWidth, time)
+	if t.times > 0 {
+		text += fmt.Sprintf("%*s", t.times, time)
 	}
 	return text + "  "
 }
@@ -207,37 +203,52 @@ func (t *table) never() (rows []row) {
 		o := t.story.Operations[w.Operation]
 		last := len(rows) - 1
 		if last < 0 || t.list || rows[last].cells[o.Client].text != "" {
-			rows = append(rows, row{step: -1, time: -1, cells: map[int]cell{}, cited: true, inside: t.inside()})
+			rows = append(rows, row{step: -1, time: -1, cells: map[int]cell{}, inside: t.inside()})
 			last++
 		}
-		rows[last].cells[o.Client] = cell{"╎ ", o.Name + " waits for ever", bold}
+		rows[last].cells[o.Client] = cell{"╎ ", o.Name + " waits forever", bold}
 	}
 	return rows
 }
 
 func (t *table) row(r, before row) {
-	mark, step, time := "", "", ""
+	step, time := "", ""
 	if r.step != before.step && r.step >= 0 {
 		step = strconv.FormatInt(r.step, 10)
-		if p := t.story.Pivot; p != nil && p.Step > 0 && p.Step == r.step {
-			mark = "=>"
-		}
-	}
-	if mark == "" && r.cited {
-		mark = "*"
 	}
 	if r.time != before.time && r.time >= 0 {
 		time = fmt.Sprintf("%.3fs", float64(r.time)/1000)
 	}
-	margin := t.margin(mark, step, time)
-	if mark == "=>" {
-		margin = paint(t.color, bold, margin)
+	mark := t.bracket(r.step, step != "")
+	if r.cited && t.story.Cause == nil {
+		mark = "*"
 	}
+	margin := t.margin(mark, step, time)
 	if world, ok := r.cells[-1]; ok {
 		t.across(margin, world)
 		return
 	}
 	t.clients(margin, r)
+}
+
+// bracket marks the steps of the cause.
+func (t *table) bracket(step int64, first bool) string {
+	c := t.story.Cause
+	switch {
+	case !c.shows() || step < c.From || step > c.To:
+		return ""
+	case c.From == c.To && first:
+		return ">"
+	case c.From == c.To:
+		return ""
+	case step == c.From && first:
+		return "┌"
+	case step == c.To && first:
+		return "└"
+	case step == c.To:
+		return ""
+	}
+	return "│"
 }
 
 // across prints a world event.

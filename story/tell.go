@@ -7,25 +7,26 @@ import (
 	"strings"
 
 	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/linearizability/operations"
 	"github.com/zktorture/zktorture/sim/replay"
 	"github.com/zktorture/zktorture/sim/world"
 )
 
 // fromReplay makes the story of a counterexample from its replay. The error is for a replay without a violation, or one
 // that diverged from the file.
-func fromReplay(c *replay.Counterexample, r *replay.Replayed) (*Story, error) {
+func fromReplay(c *replay.Counterexample, w world.Workload, r *replay.Replayed) (*Story, error) {
 	if err := Same(c, r); err != nil {
 		return nil, err
 	}
 	s := build(c, r, r.Violation)
-	s.Title = Headline(c.Workload, c.Recipe, s.Property, s.Message)
+	s.Title = Headline(w, s.Property, s.Message)
 	s.Workload, s.Recipe, s.Note = c.Workload, c.Recipe, note(c)
 	return s, nil
 }
 
 // Of makes the story of a replay, whether anything broke or not: for a run that stands beside another.
 func Of(c *replay.Counterexample, w world.Workload, r *replay.Replayed) *Story {
-	if s, err := fromReplay(c, r); r.Violation != nil && err == nil {
+	if s, err := fromReplay(c, w, r); r.Violation != nil && err == nil {
 		s.Recipe = w.Recipe()
 		return s
 	}
@@ -40,10 +41,10 @@ func Of(c *replay.Counterexample, w world.Workload, r *replay.Replayed) *Story {
 
 // Headline says what broke: who, how and, in parentheses, which property. Below it is what the message has in further
 // lines, such as the stack of a panic.
-func Headline(workload, recipe, property, message string) string {
+func Headline(w world.Workload, property, message string) string {
 	sentence, more, several := strings.Cut(message, "\n")
 	sentence, listed := strings.CutSuffix(sentence, ":")
-	text := fmt.Sprintf("%s (%s): %s (%s)", workload, recipe, sentence, property)
+	text := fmt.Sprintf("%s: %s (%s)", Subject(w), sentence, property)
 	if listed {
 		text += ":"
 	}
@@ -51,6 +52,14 @@ func Headline(workload, recipe, property, message string) string {
 		text += "\n" + more
 	}
 	return text
+}
+
+// Subject names a recipe: by its Go type if it has no name, else by its kind and name.
+func Subject(w world.Workload) string {
+	if of, ok := w.(interface{ Type() string }); ok && of.Type() != "" {
+		return of.Type()
+	}
+	return fmt.Sprintf("%s (%s)", w.Name(), w.Recipe())
 }
 
 // note says why the story may not be minimal, and why a run could be another one the next time.
@@ -101,7 +110,7 @@ func newStory(property, message string) *Story {
 	return &Story{
 		Format: Format, Property: property, Message: message,
 		Clients: []Client{}, Events: []Event{}, Operations: []Operation{}, Sessions: []Session{}, Znodes: []Znode{},
-		Waits: []Wait{}, Curve: []Point{}, Commands: []Command{},
+		Waits: []Wait{}, Curve: []Point{}, Commands: []Command{}, Sources: []Source{},
 	}
 }
 
@@ -130,7 +139,10 @@ func build(c *replay.Counterexample, r *replay.Replayed, v *world.Violation) *St
 	b.tellEvents()
 	b.tellWaits()
 	b.cite()
+	b.addSources()
 	s.Cycles = cycles(s.Events)
+	s.Cause = prose{s}.cause()
+	s.Help = helpFor(s.Property, s.Cause)
 	return s
 }
 
@@ -183,14 +195,25 @@ func (b *storyBuilder) tellOperations() {
 		if op.Return != 0 {
 			o.Return = int64(world.StepOf(op.Return))
 		}
-		if op.Outcome == world.OK {
+		if grants := operations.Of(op.Name).Back != ""; op.Outcome == world.OK && !(grants && op.Result == "0") { // no token
 			o.Result = op.Result
 		}
 		if op.Err != nil {
 			o.Error = op.Err.Error()
 		}
+		o.Again = b.repeats(o)
 		b.story.Operations = append(b.story.Operations, o)
 	}
+}
+
+// repeats reports whether a user's operation before this one was the same and has failed: then its harness tries again.
+func (b *storyBuilder) repeats(o Operation) bool {
+	for _, before := range slices.Backward(b.story.Operations) {
+		if before.Client == o.Client && before.User == o.User {
+			return before.Name == o.Name && before.Arg == o.Arg && before.Outcome != world.OK.String()
+		}
+	}
+	return false
 }
 
 func (b *storyBuilder) tellZnodes() {

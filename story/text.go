@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -15,6 +16,7 @@ import (
 type TextOptions struct {
 	Width int  // columns; 0: [WidthDefault]; less than [WidthMin]: that
 	Color bool // for a terminal
+	Brief bool // what is read first: no lists of sessions, znodes and waits, and no pivotal step
 }
 
 // Widths of texts in columns.
@@ -42,15 +44,20 @@ func paint(color bool, s style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// Text tells the story for a terminal or a log: the sentence; a table of events; the cited sessions and znodes; what
-// waits for what; the pivotal step; the commands. Lines fit the width, except for commands, which must not be broken.
+// Text tells the story for a terminal or a log: the sentence; a table of events; why, with the line of code that decides,
+// and what helps; the sessions, the cited znodes, what waits for what, the pivotal step; the commands. Lines fit the
+// width, except for commands, which must not be broken, and code.
 func (s *Story) Text(o TextOptions) string {
 	if o.Width == 0 {
 		o.Width = WidthDefault
 	}
 	o.Width = max(o.Width, WidthMin)
 	w := &writer{prose: prose{s.Folded()}, o: o}
-	w.paragraph(bold, w.short(s.Title))
+	title, stack, _ := strings.Cut(s.Title, "\n")
+	w.paragraph(bold, w.short(title))
+	for line := range strings.Lines(stack) {
+		w.item(line)
+	}
 	if s.Note != "" {
 		w.paragraph(yellow, s.Note)
 	}
@@ -60,11 +67,15 @@ func (s *Story) Text(o TextOptions) string {
 		w.item(fmt.Sprintf("not shown: %d more of the history's operations", s.Left))
 	}
 	w.beside()
-	w.sessions()
-	w.znodes()
-	w.waits()
-	w.pivot()
-	w.code()
+	w.cause()
+	w.help()
+	if !o.Brief {
+		w.sessions()
+		w.znodes()
+		w.waits()
+		w.pivot()
+		w.code()
+	}
 	w.commands()
 	return w.out.String()
 }
@@ -94,6 +105,63 @@ func (w *writer) item(text string) {
 	for _, line := range breakLines(text, w.o.Width, "  ", "    ") {
 		w.out.WriteString(line + "\n")
 	}
+}
+
+// cause says why, and shows the code that decides.
+func (w *writer) cause() {
+	c := w.Cause
+	if c == nil {
+		return
+	}
+	if c.Text != "" {
+		w.blank()
+		w.about("why", c.Text)
+	}
+	if source := w.decisive(); source != nil {
+		w.blank()
+		w.source(source)
+	}
+}
+
+// about prints a text behind a word that says what it is.
+func (w *writer) about(word, text string) {
+	for i, line := range breakLines(text, w.o.Width, word+": ", "     ") {
+		if i == 0 {
+			line = paint(w.o.Color, bold, word+":") + strings.TrimPrefix(line, word+":")
+		}
+		w.out.WriteString(line + "\n")
+	}
+}
+
+// source prints the line that is meant, marked, between the lines around it.
+func (w *writer) source(s *Source) {
+	w.item(s.Where())
+	first, last := max(0, s.Marked-1), min(len(s.Lines), s.Marked+2)
+	indent := s.indent(first, last)
+	digits := len(strconv.Itoa(s.First + last))
+	room := w.o.Width - digits - 5
+	indent = max(indent, s.Until-room)
+	for i := first; i < last; i++ {
+		line := []rune(escape.Text(s.Lines[i]))
+		line = line[min(indent, len(line)):]
+		w.put(fmt.Sprintf("  %*d | %s", digits, s.First+i, string(line[:min(room, len(line))])))
+		if i == s.Marked {
+			mark := strings.Repeat(" ", max(0, s.From-indent)) + paint(w.o.Color, red, strings.Repeat("^", max(1, s.Until-s.From)))
+			w.put(fmt.Sprintf("  %*s | %s", digits, "", mark))
+		}
+	}
+}
+
+func (w *writer) put(line string) { w.out.WriteString(strings.TrimRight(line, " ") + "\n") }
+
+// help says what to do.
+func (w *writer) help() {
+	if w.Help == nil {
+		return
+	}
+	w.blank()
+	w.about("help", w.Help.Text)
+	w.out.WriteString("      " + w.Help.Link() + "\n")
 }
 
 func (w *writer) sessions() {
@@ -247,9 +315,6 @@ func (w *writer) pivot() {
 	}
 	w.section("pivotal step")
 	w.item(w.Pivot.Text)
-	if w.Pivot.Why != "" {
-		w.item("why: " + w.Pivot.Why)
-	}
 	if w.Pivot.Step > 0 {
 		w.item(fmt.Sprintf("from step 0 to %d: %s", w.Curve[len(w.Curve)-1].Step, w.sparkline(w.o.Width-24)))
 	}

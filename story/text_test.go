@@ -127,10 +127,10 @@ func TestTextFits(t *testing.T) {
 
 // With few clients each has a column; with more there is a list that names the client in each line.
 func TestColumnsOrList(t *testing.T) {
-	if text := crowd(4).Text(TextOptions{}); !strings.Contains(text, "c1                   c2") {
+	if text := crowd(4).Text(TextOptions{}); !strings.Contains(text, "c1                     c2") {
 		t.Errorf("four clients have no columns:\n%s", text)
 	}
-	if text := crowd(5).Text(TextOptions{}); !strings.Contains(text, "     8           c5  ┌ acquire() ok\n") {
+	if text := crowd(5).Text(TextOptions{}); !strings.Contains(text, "     8  c5  ┌ acquire() ok\n") {
 		t.Errorf("five clients have no list:\n%s", text)
 	}
 }

@@ -40,6 +40,14 @@ func (s prose) words(e Event) string {
 		return s.request(e)
 	case kindHealed, kindClosed, kindRefused:
 		return s.short(e.Result)
+	case kindCall:
+		if s.Operations[e.Operation].Again {
+			return e.What + ", once more by the test"
+		}
+	case kindShared:
+		return join(s.short(e.What), strings.TrimSuffix(s.short(e.Result), " with token 0")) // of a recipe without tokens
+	case kindReturn:
+		return join(e.What, s.short(s.Operations[e.Operation].outcome()))
 	}
 	return join(s.short(e.What), s.short(e.Result))
 }

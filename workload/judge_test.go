@@ -54,7 +54,7 @@ func (w *seenWorld) Changes() ([]world.Change, bool)              { return nil, 
 func (w *seenWorld) Herds() ([]world.Herd, bool)                  { return nil, false }
 func (w *seenWorld) Resolved([]*world.Op) map[int64]Resolved      { return nil }
 func (w *seenWorld) Explain(op *world.Op) world.Sentence {
-	return world.Say("%s still waits in %s", Who(op), op.Name)
+	return world.Say("%s waits forever in %s", Who(op), op.Name)
 }
 func (w *seenWorld) Remains(*world.Op) bool { return false }
 

@@ -40,12 +40,15 @@ type terms struct {
 }
 
 func agree(opts []Option) (t terms) {
-	t = terms{recipe: "custom", rounds: planRounds}
+	t = terms{recipe: unnamed, rounds: planRounds}
 	for _, opt := range opts {
 		opt(&t)
 	}
 	return t
 }
+
+// unnamed is the name of recipes without one.
+const unnamed = "custom"
 
 // Named names the recipe. Default "custom".
 func Named(recipe string) Option { return func(t *terms) { t.recipe = recipe } }

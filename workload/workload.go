@@ -3,8 +3,11 @@ package workload
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -31,6 +34,7 @@ type Workload struct {
 	// plan plans an episode about the object at a path, for recipes that new makes.
 	plan   func(p *world.Plan, path string, new maker[any]) Episode
 	new    maker[any]                           // nil: the episodes make their recipes themselves
+	made   *atomic.Pointer[string]              // the type of what new makes; see Type
 	around func(e Episode, path string) Episode // nil: the episodes are as planned
 }
 
@@ -42,11 +46,19 @@ func workloadOf[T any, E Episode](
 	kind string, model linearizability.Model, new maker[T],
 	plan func(*world.Plan, string, maker[T]) E, opts []Option,
 ) *Workload {
-	w := &Workload{kind: kind, terms: agree(opts), model: model}
+	made := &atomic.Pointer[string]{}
+	w := &Workload{kind: kind, terms: agree(opts), model: model, made: made}
 	if w.terms.model.Name != "" {
 		w.model = w.terms.model
 	}
-	w.new = func(c recipes.Conn, path string) any { return new(c, path) }
+	w.new = func(c recipes.Conn, path string) any {
+		recipe := new(c, path)
+		if made.Load() == nil {
+			name := strings.TrimLeft(fmt.Sprintf("%T", recipe), "*")
+			made.Store(&name)
+		}
+		return recipe
+	}
 	w.plan = func(p *world.Plan, path string, new maker[any]) Episode {
 		return plan(p, path, func(c recipes.Conn, path string) T { return new(c, path).(T) })
 	}
@@ -138,6 +150,14 @@ func (w *Workload) With(
 
 // Recipe names the implementation under test.
 func (w *Workload) Recipe() string { return w.terms.recipe }
+
+// Type is the Go type of a recipe without a name, mylock.Lock, once one has been made; else "".
+func (w *Workload) Type() string {
+	if w.made == nil || w.made.Load() == nil || w.Recipe() != unnamed {
+		return ""
+	}
+	return *w.made.Load()
+}
 
 // Model is what the workload's histories are judged against, and false if that is properties alone.
 func (w *Workload) Model() (m linearizability.Model, ok bool) { return w.model, w.model.Name != "" }

@@ -27,6 +27,7 @@ type cli struct {
 	New     newCmd           `cmd:"" help:"Write an example lock and its test, to be replaced by your own."`
 	Replay  replayCmd        `cmd:"" help:"Run a counterexample again, step by step."`
 	Explain explainCmd       `cmd:"" help:"Explain a counterexample, or a history that is a violation."`
+	Help    helpCmd          `cmd:"" help:"Say what it means that a property breaks, and what helps."`
 	Index   indexCmd         `cmd:"" help:"Write an HTML index of a folder of results, and a page for each story."`
 	Certify certifyCmd       `cmd:"" help:"Check a certificate: repeat its search, and compare."`
 	Check   checkCmd         `cmd:"" help:"Judge a recorded history."`

@@ -222,6 +222,13 @@ func storyOf(c *console.Context, w *workload.Workload, example *sim.Counterexamp
 	return s.Text(story.TextOptions{})
 }
 
+// brief are the options of what is read first.
+func brief(s console.Streams) story.TextOptions {
+	o := textOptions(s)
+	o.Brief = true
+	return o
+}
+
 // textOptions are those for standard output: its colours, and the terminal's width.
 func textOptions(s console.Streams) story.TextOptions {
 	o := story.TextOptions{Color: s.Color}

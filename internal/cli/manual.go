@@ -93,6 +93,9 @@ var Manual = manual.Manual{
 	"new": {Statuses: done("The files were written."), Examples: []manual.Example{
 		{Meaning: "Write an example lock and its test, in a folder of your module.", Line: "torture new lock mylock"},
 	}},
+	"help": {Statuses: done("The property was explained, or all were listed."), Examples: []manual.Example{
+		{Meaning: "Say what it means that a lock leaves an orphan, and what helps.", Line: "torture help orphan"},
+	}},
 	"index": {Statuses: done("The index was written, whatever it lists."), Examples: []manual.Example{
 		{Meaning: "Write index.html for a folder of results, and a page for each story.", Line: "torture index counterexamples"},
 	}},

@@ -20,6 +20,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/prove"
 	"github.com/zktorture/zktorture/sim/world"
+	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/story/index"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -305,13 +306,27 @@ func (r *runCmd) report(c *console.Context, w *workload.Workload, out *output.Fo
 	if r.JSON {
 		console.WriteJSON(c.Stdout, summary)
 	} else {
-		output.PrintResult(c.Stdout, result, told, r.Backend, c.Streams, saved.Files)
+		output.PrintResult(c.Stdout, result, stories(c, w, saved, told), r.Backend, c.Streams, saved.Files)
 	}
 	trouble := errors.Join(saved.Err, out.Summary(summary), out.Disputed(c, result))
 	if r.Wanted() {
 		trouble = errors.Join(trouble, r.Write(r.ciOf(result, r.problems(c, w, result, saved))))
 	}
 	return c.End(console.Exits[result.Verdict], trouble)
+}
+
+// stories tells the first of a run's violations; of what was found on real servers, and of what has no story, it is "".
+func stories(c *console.Context, w *workload.Workload, saved output.Evidence, told int) []string {
+	texts := make([]string, min(told, len(saved.Files)))
+	for i := range texts {
+		if i < len(saved.Examples) && saved.Examples[i] != nil {
+			if s, err := story.Brief(w, saved.Examples[i]); err == nil {
+				s.Title = fmt.Sprintf("VIOLATION of %s: %s", s.Property, s.Message)
+				texts[i] = s.Text(brief(c.Streams))
+			}
+		}
+	}
+	return texts
 }
 
 // interrupted notes that a signal ended a run. A violation stands; no violation is unknown, so that a gate does not

@@ -59,7 +59,7 @@ func (w *World) Waiting() []*Op {
 // Explain says in a sentence what a waiting operation waits for: a mutex, and who holds it, or its armed watches and
 // whether they can fire.
 func (w *World) Explain(op *Op) Sentence {
-	text := Say("c%d still waits in %s", op.Client+1, op.Name)
+	text := Say("c%d waits forever in %s", op.Client+1, op.Name)
 	if StepOf(op.Call) > 0 {
 		text = Say("%v (called at step %d)", text, StepOf(op.Call))
 	}

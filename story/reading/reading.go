@@ -54,6 +54,12 @@ func check(s *story.Story) error {
 			c.index(z.Path, "remover", l.Remover, -1, operations)
 		}
 	}
+	if s.Cause != nil {
+		c.index("the cause", "event", s.Cause.Event, -1, events)
+	}
+	for _, z := range s.Sources {
+		c.index(z.At, "marked line", z.Marked, 0, len(z.Lines))
+	}
 	c.cycles(s)
 	if s.Pivot != nil && len(s.Curve) == 0 {
 		return fmt.Errorf("not a whole story: it has a pivot but no curve")

@@ -157,9 +157,11 @@ func complete(t *testing.T, a zoo.Animal, s *story.Story) {
 			t.Errorf("session %s is involved: %v, in the sentence otherwise:\n%s", session.ID, session.Cited, text)
 		}
 	}
-	if p := s.Pivot; p == nil || len(s.Curve) == 0 || !strings.Contains(text, "pivotal step\n") || p.Step > 0 &&
-		!strings.Contains(text, "\n=>") {
+	if p := s.Pivot; p == nil || len(s.Curve) == 0 || !strings.Contains(text, "pivotal step\n") {
 		t.Errorf("the pivotal step is not named:\n%s", text)
+	}
+	if s.Cause == nil || s.Help == nil {
+		t.Errorf("it does not say why, or what helps:\n%s", text)
 	}
 	for line := range strings.Lines(text) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
@@ -175,7 +177,7 @@ func roundTrip(t *testing.T, s *story.Story) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if size := len(data); size > 2000+storyMax*len(s.Events)+1000*len(s.Znodes) {
+	if size := len(data); size > 2000+storyMax*len(s.Events)+1000*(len(s.Znodes)+len(s.Sources)) {
 		t.Errorf("%d bytes for %d events", size, len(s.Events))
 	}
 	var again story.Story
@@ -190,10 +192,14 @@ func roundTrip(t *testing.T, s *story.Story) {
 	}
 }
 
-// The pivotal step of an animal that outlives its session has the end of that for a reason.
-func TestWhyThePivotDecides(t *testing.T) {
+// The cause of an animal that outlives its session is the end of that; the code that decides is shown.
+func TestCause(t *testing.T) {
 	a, c := caught(t, "W7")
-	if s := told(t, a, c); s.Pivot == nil || !strings.Contains(s.Pivot.Why, " ended at the servers, together with ") {
-		t.Errorf("the pivot is %+v", s.Pivot)
+	s := told(t, a, c)
+	text := s.Text(story.TextOptions{Brief: true})
+	for _, want := range []string{" ended at the servers, together with ", "^^^", strings.TrimPrefix(s.Decisive()[0], "github.com/zktorture/zktorture/")} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
 	}
 }

@@ -67,12 +67,12 @@ func Summarize(r sim.Result, backend string, files []string) Summary {
 	return s
 }
 
-// PrintResult prints a result for people: the stories of the first told violations, and one line for each of the
-// others.
-func PrintResult(w io.Writer, r sim.Result, told int, backend string, s console.Streams, files []string) {
-	told = min(told, len(r.Violations))
+// PrintResult prints a result for people: the first violations with their stories, "" for none, and one line for each of
+// the others.
+func PrintResult(w io.Writer, r sim.Result, stories []string, backend string, s console.Streams, files []string) {
+	told := min(len(stories), len(r.Violations))
 	for i, f := range r.Violations[:told] {
-		printViolation(w, f, r.Episodes, !r.Unshrunk, FollowUps(backend, r, s, files[i]))
+		printViolation(w, f, stories[i], r.Episodes, !r.Unshrunk, FollowUps(backend, r, s, files[i]))
 	}
 	PrintLines(w, r.Episodes, r.Violations[told:], s, files[told:])
 	if r.Reason != "" {
@@ -244,15 +244,13 @@ func PrintBroken(w io.Writer, begin string, v sim.Violation) {
 	fmt.Fprintln(w, after)
 }
 
-func printViolation(w io.Writer, f sim.Found, episodes int, minimised bool, commands []string) {
-	PrintBroken(w, "", f.Violation)
+func printViolation(w io.Writer, f sim.Found, story string, episodes int, minimised bool, commands []string) {
+	if story == "" {
+		PrintBroken(w, "", f.Violation)
+	} else {
+		fmt.Fprint(w, story)
+	}
 	fmt.Fprintln(w)
-	for _, line := range replay.Folded(replay.Lines(f.Trace)) {
-		fmt.Fprintln(w, line)
-	}
-	if len(f.Trace) > 0 {
-		fmt.Fprintln(w)
-	}
 	PrintFound(w, f, episodes, minimised && len(f.Trace) > 0, commands)
 }
 

@@ -20,6 +20,7 @@ type Place struct {
 	File     string // from the root of the main module, or of this project's; of other modules by its import path
 	Line     int
 	Function string // without its package: (*Lock).Lock
+	Path     string // of the file, as the compiler was given it: absolute, but for programs built with -trimpath
 }
 
 // String prints the place as compilers do.
@@ -130,7 +131,7 @@ func FramePlace(function, file string, line int) Place {
 	if strings.HasSuffix(file, "_test.go") {
 		pkg = strings.TrimSuffix(pkg, "_test")
 	}
-	return Place{strings.TrimPrefix(path.Join(pkg, baseOf(file)), root()), line, name}
+	return Place{strings.TrimPrefix(path.Join(pkg, baseOf(file)), root()), line, name, file}
 }
 
 func baseOf(file string) string { return path.Base(strings.ReplaceAll(file, `\`, "/")) }

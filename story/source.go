@@ -1,0 +1,128 @@
+package story
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zktorture/zktorture/sim/world"
+)
+
+// Source is some lines of a recipe around one that sent a request, or led there.
+type Source struct {
+	At       string   `json:"at"`       // recipes/lock.go:42, as events name it
+	Function string   `json:"function"` // (*Lock).Lock
+	First    int      `json:"first"`    // number of the first of the lines
+	Lines    []string `json:"lines"`    // with spaces for tabs
+	Marked   int      `json:"marked"`   // index of the line that is meant
+	From     int      `json:"from"`     // what is meant of it, in characters: the call …
+	Until    int      `json:"until"`    // … and its end
+}
+
+// sourceAround is how many lines a source has before and after the one that is meant.
+const sourceAround = 4
+
+// addSources reads the code that events name, while it is known where on this machine it is: programs that were built with
+// -trimpath do not know, and a file that is newer than the program may have other lines.
+func (b *storyBuilder) addSources() {
+	built := builtAt()
+	files := map[string][]string{}
+	for _, step := range b.trace {
+		for _, p := range step.Places {
+			known := slices.ContainsFunc(b.story.Sources, func(s Source) bool { return s.At == p.String() })
+			if known || !filepath.IsAbs(p.Path) {
+				continue
+			}
+			lines, read := files[p.Path]
+			if !read {
+				if info, err := os.Stat(p.Path); err == nil && (built.IsZero() || info.ModTime().Before(built)) {
+					text, _ := os.ReadFile(p.Path)
+					lines = strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+				}
+				files[p.Path] = lines
+			}
+			if p.Line <= len(lines) {
+				b.story.Sources = append(b.story.Sources, sourceOf(p, step.Request, lines))
+			}
+		}
+	}
+}
+
+// sourceOf cuts the lines around a place out of a file, and marks the call on its line: of the request, else any.
+func sourceOf(p world.Place, request string, file []string) Source {
+	from, until := max(p.Line-1-sourceAround, 0), min(p.Line+sourceAround, len(file))
+	s := Source{At: p.String(), Function: literal.ReplaceAllString(p.Function, ""), First: from + 1, Marked: p.Line - 1 - from}
+	for _, line := range file[from:until] {
+		s.Lines = append(s.Lines, strings.TrimRight(strings.ReplaceAll(line, "\t", "    "), " \r"))
+	}
+	line := s.Lines[s.Marked]
+	calls := call.FindAllStringSubmatchIndex(line, -1)
+	s.From, s.Until = len(line)-len(strings.TrimLeft(line, " ")), len(line)
+	for i, c := range slices.Backward(calls) {
+		if name := strings.ToLower(line[c[2]:c[3]]); strings.HasPrefix(name, strings.ToLower(request)) || i == 0 {
+			s.From, s.Until = runes(line[:c[2]]), runes(line[:c[3]])
+			break
+		}
+	}
+	return s
+}
+
+// literal matches what the runtime names a function literal by, after the function that it is in.
+var literal = regexp.MustCompile(`(\.func\d+)?(\.\d+)*$`)
+
+// call matches the name of a called function or method.
+var call = regexp.MustCompile(`([A-Za-z_]\w*)\(`)
+
+func runes(text string) int { return len([]rune(text)) }
+
+// builtAt is when this program was built; zero if that is not known.
+var builtAt = sync.OnceValue(func() time.Time {
+	if name, err := os.Executable(); err == nil {
+		if info, err := os.Stat(name); err == nil {
+			return info.ModTime()
+		}
+	}
+	return time.Time{}
+})
+
+// decisive is the code around the request that decides; nil if it is not at hand.
+func (s *Story) decisive() *Source {
+	if s.Cause == nil || s.Cause.Event < 0 {
+		return nil
+	}
+	i := slices.IndexFunc(s.Sources, func(z Source) bool { return z.At == s.Events[s.Cause.Event].Code })
+	if i < 0 {
+		return nil
+	}
+	return &s.Sources[i]
+}
+
+// Where names the line, and its function if that says something.
+func (s *Source) Where() string {
+	if s.Function == "" || s.Function == "init" {
+		return s.At
+	}
+	return s.At + ", in " + s.Function
+}
+
+// Number is the number of a line, as wide as the last one's.
+func (s *Source) Number(line int) string {
+	return fmt.Sprintf("%*d", len(strconv.Itoa(s.First+len(s.Lines)-1)), s.First+line)
+}
+
+// indent is what all of some lines are indented by at least.
+func (s *Source) indent(first, last int) int {
+	least := s.From
+	for _, line := range s.Lines[first:last] {
+		if text := strings.TrimLeft(line, " "); text != "" {
+			least = min(least, len(line)-len(text))
+		}
+	}
+	return least
+}
