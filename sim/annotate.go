@@ -71,8 +71,7 @@ func annotateStory(w io.Writer, told *story.Story, test bubble.Place) {
 	if !onGitHub() {
 		return
 	}
-	subject, _, _ := strings.Cut(told.Title, ": ")
-	annotate(w, told.Property+" in "+subject, told.Text(story.TextOptions{Brief: true}), append(placesOf(told.Decisive()), test)...)
+	annotate(w, told.Property+" in "+told.Subject, told.Text(story.TextOptions{Brief: true}), append(placesOf(told.Decisive()), test)...)
 }
 
 // placesOf are the lines of the deciding request: the recipe's own, and those that called it.

@@ -101,7 +101,7 @@ func TestReplayFlag(t *testing.T) {
 	}
 	for _, c := range []struct{ recipe, file, want string }{
 		{"crasher", named[1], "panic: out of cheese"},
-		{"panics", named[1], "lock (custom): c1 panicked in acquire: "},
+		{"panics", named[1], "panicker: c2 panicked in acquire: "},
 		{"mended", named[1], ".json failed before, and passes now: keep it"},
 		{"queue/broken", named[1], "this test is of queue"},
 		{"mended", "nowhere", "-zktorture.replay=nowhere: open nowhere"},

@@ -2,6 +2,7 @@ package story
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"regexp"
 	"slices"
@@ -52,9 +53,10 @@ func (s prose) cause() *Cause {
 		best.Event = -1 // the code is in the message: the stack of a panic, or of what is left
 		return best
 	}
+	end := s.end()
 	for i := range s.Events {
 		for _, c := range []*Cause{s.ofFault(i), s.ofServer(i), s.ofRead(i)} {
-			if c == nil || c.outdated() && !helps(s.Property, c.Mechanism) {
+			if c == nil || c.outdated() && (c.From > end || !helps(s.Property, c.Mechanism)) {
 				continue
 			}
 			if weight := s.weight(i, c.Mechanism); weight >= most {
@@ -155,6 +157,15 @@ func (s prose) wrong() int {
 		}
 	}
 	return wrong
+}
+
+// end is the step after which no answer can be the cause: the operation that has gone wrong has returned.
+func (s prose) end() int64 {
+	wrong := s.wrong()
+	if wrong < 0 || s.Operations[wrong].Return < 0 || slices.Contains(stuck, s.Property) || slices.Contains(leftover, s.Property) {
+		return math.MaxInt64
+	}
+	return s.Operations[wrong].Return
 }
 
 // leaves reports whether an event has made what the verdict names and what nobody deletes.

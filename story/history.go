@@ -17,7 +17,7 @@ func FromVerdict(model string, h linearizability.History, v linearizability.Verd
 	}
 	s := FromHistory(h, v.Property, v.Message, around,
 		func(o linearizability.Operation) bool { return slices.Contains(v.Operations, o) })
-	s.Workload, s.Title = model, fmt.Sprintf("the history breaks %s, judged as %s: %s", v.Property, model, v.Message)
+	s.Subject, s.Workload, s.Title = model, model, fmt.Sprintf("the history breaks %s, judged as %s: %s", v.Property, model, v.Message)
 	if v.Object != "" {
 		s.Title = v.Object + ": " + s.Title
 	}

@@ -91,14 +91,6 @@ func newPage(s prose) page {
 	return p
 }
 
-// Subject names what broke it: a recipe, or what a history is judged as.
-func (p page) Subject() string {
-	if subject, _, found := strings.Cut(p.Title, ": "); found && p.Clock == clockSteps {
-		return subject
-	}
-	return p.Workload
-}
-
 // Code is the code around the request that decides.
 func (p page) Code() *Source { return p.decisive() }
 

@@ -36,6 +36,7 @@ type Story struct {
 	Property string `json:"property"`       // as violations name it
 	Message  string `json:"message"`        // one sentence that names operations, sessions and znodes
 	Note     string `json:"note,omitempty"` // why it may not be minimal, or the run could differ when it is replayed
+	Subject  string `json:"subject"`        // what broke it: a recipe by its type or name, or what a history is judged as
 	Workload string `json:"workload"`
 	Recipe   string `json:"recipe"`
 	Faults   string `json:"faults"` // allowed faults

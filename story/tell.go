@@ -19,7 +19,7 @@ func fromReplay(c *replay.Counterexample, w world.Workload, r *replay.Replayed) 
 		return nil, err
 	}
 	s := build(c, r, r.Violation)
-	s.Title = Headline(w, s.Property, s.Message)
+	s.Subject, s.Title = Subject(w), Headline(w, s.Property, s.Message)
 	s.Workload, s.Recipe, s.Note = c.Workload, c.Recipe, note(c)
 	return s, nil
 }
@@ -35,7 +35,8 @@ func Of(c *replay.Counterexample, w world.Workload, r *replay.Replayed) *Story {
 		violation = &world.Violation{Message: "nothing broke"}
 	}
 	s := build(c, r, violation)
-	s.Title, s.Workload, s.Recipe = fmt.Sprintf("%s (%s): %s", w.Name(), w.Recipe(), s.Message), w.Name(), w.Recipe()
+	s.Subject, s.Title = Subject(w), fmt.Sprintf("%s: %s", Subject(w), s.Message)
+	s.Workload, s.Recipe = w.Name(), w.Recipe()
 	return s
 }
 

@@ -54,7 +54,7 @@ func ExampleCounter() {
 		fmt.Println(found.Story(counter))
 	}
 	// Output:
-	// counter (custom): an addition did not last: c1's add(1) at steps 0 to 5 returned 1, c2's add(1) at steps 0 to 4 returned 1 (lost-update)
+	// workload_test.hastyCounter: an addition did not last: c1's add(1) at steps 0 to 5 returned 1, c2's add(1) at steps 0 to 4 returned 1 (lost-update)
 	//
 	//     0    0.000s  c1  > add(1)
 	//     0    0.000s  c2  > add(1)

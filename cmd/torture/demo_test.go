@@ -27,7 +27,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("torture %s alone prints something else:\n%s", c[1], alone)
 		}
 	}
-	for _, part := range []string{"\n=>  ", "minimised to 2 clients, 0 faults, ", "\nok lock (published/WriteLock, bugs: none)"} {
+	for _, part := range []string{"\nwhy: ", "minimised to 2 clients, 0 faults, ", "\nok lock (published/WriteLock, bugs: none)"} {
 		if !strings.Contains(shown, part) {
 			t.Errorf("%q is not in\n%s", part, shown)
 		}

@@ -54,7 +54,7 @@ func completePage(t *testing.T, s *story.Story) {
 	t.Helper()
 	page := pageOf(t, s)
 	text := readable(page)
-	want := []string{s.Property, s.Workload, s.Recipe}
+	want := []string{s.Property, s.Subject}
 	for _, session := range s.Sessions {
 		want = append(want, session.Name+" = "+session.ID)
 	}
@@ -147,7 +147,7 @@ func TestPageFollowsTheStory(t *testing.T) {
 func TestPageEscapes(t *testing.T) {
 	evil := `</script><script>alert(1)</script><img src=x onerror="alert(2)">'"&`
 	s := &story.Story{
-		Property: "exclusion", Title: evil, Message: evil, Workload: evil, Recipe: evil, Clock: "steps",
+		Property: "exclusion", Title: evil, Message: evil, Subject: evil, Workload: evil, Recipe: evil, Clock: "steps",
 		Servers: 1, Root: "/",
 		Clients: []story.Client{{Name: evil, Users: 1}},
 		Events: []story.Event{{Kind: "exchange", What: evil, Path: "/" + evil, Result: evil, Answer: evil,

@@ -54,6 +54,14 @@ func Paint(w io.Writer, s style, text string) {
 	io.WriteString(p.bare, "\x1b[0m")
 }
 
+// PrintPainted prints a text that has its colours already, and nothing else that steers a terminal.
+func PrintPainted(w io.Writer, text string) {
+	if p, ok := w.(painted); ok {
+		w = p.bare
+	}
+	io.WriteString(w, text)
+}
+
 // VerdictStyles are the styles of words that say how something ended.
 var VerdictStyles = map[string]style{
 	string(sim.VerdictOK): green, string(sim.VerdictViolation): Red, string(sim.VerdictUnknown): yellow,

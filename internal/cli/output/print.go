@@ -234,9 +234,11 @@ func PrintLines(w io.Writer, episodes int, found []sim.Found, s console.Streams,
 	fmt.Fprintln(w)
 }
 
+// word is what the sentence of a violation begins with.
+const word = "VIOLATION"
+
 // PrintBroken prints the sentence of a violation, which may begin with something else.
 func PrintBroken(w io.Writer, begin string, v sim.Violation) {
-	const word = "VIOLATION"
 	text := console.Wrap(fmt.Sprintf("%s%s of %s: %s", begin, word, v.Property, v.Message), console.Columns)
 	before, after, _ := strings.Cut(text, word)
 	fmt.Fprint(w, before)
@@ -248,7 +250,9 @@ func printViolation(w io.Writer, f sim.Found, story string, episodes int, minimi
 	if story == "" {
 		PrintBroken(w, "", f.Violation)
 	} else {
-		fmt.Fprint(w, story)
+		before, after, _ := strings.Cut(story, word)
+		console.PaintVerdict(w, word)
+		console.PrintPainted(w, before+after)
 	}
 	fmt.Fprintln(w)
 	PrintFound(w, f, episodes, minimised && len(f.Trace) > 0, commands)
