@@ -41,10 +41,7 @@ func discovers(ctx context.Context, i *service.Instance) error {
 
 // leads is a candidate of docker/leadership, as its README has it.
 func leads(ctx context.Context, i *service.Instance) error {
-	store, err := zookeeper.New(i.Servers, nil)
-	if err != nil {
-		return err
-	}
+	store := made(zookeeper.New(i.Servers, nil))
 	defer store.Close()
 	candidate := leadership.NewCandidate(store, "leader", "node", 0)
 	elected, failed := candidate.RunForElection()
