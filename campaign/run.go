@@ -11,6 +11,7 @@ import (
 
 	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/sim"
+	_ "github.com/zktorture/zktorture/sim/prove" // strategy exhaustive
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"

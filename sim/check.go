@@ -53,7 +53,8 @@ func WithEpisodes(n int) Option { return func(o *options) { o.Episodes = n } }
 // WithSeed makes the test draw the same episodes each time. The flag -zktorture.seed comes first.
 func WithSeed(seed uint64) Option { return func(o *options) { o.Seed = max(seed, 1) } }
 
-// WithStrategy selects one of the [Strategies]; the default is stages, or mix if faults are named.
+// WithStrategy selects one of the [Strategies]; the default is stages, or mix if faults are named. For "exhaustive" the
+// test imports package sim/prove.
 func WithStrategy(name string) Option { return func(o *options) { o.Strategy = name } }
 
 // The flags of tests that call Check.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,8 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/sim/internal/bound"
 	"github.com/zktorture/zktorture/sim/internal/draw"
-	"github.com/zktorture/zktorture/sim/internal/search"
+	_ "github.com/zktorture/zktorture/sim/internal/search"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
 )
@@ -108,7 +110,7 @@ type searcher interface {
 
 // seenBy returns all that can be seen of a workload, and false if that takes too many runs.
 func seenBy(
-	t searcher, w world.Workload, faults world.Faults, without search.Reductions, backwards bool, runs int,
+	t searcher, w world.Workload, faults world.Faults, without bound.Reductions, backwards bool, runs int,
 ) (map[string]bool, tally.Extent) {
 	return seenIn(t, w, Config{Faults: faults, AtMost: 1, Without: without, Backwards: backwards, Episodes: runs})
 }
@@ -131,6 +133,17 @@ func seenIn(t searcher, w world.Workload, cfg Config) (map[string]bool, tally.Ex
 	return seen, c.part.Extent(1)
 }
 
+// A program without package prove says what it lacks.
+func TestASearchNeedsPackageProve(t *testing.T) {
+	defer func(linked func(*bound.Campaign) bound.Search) { bound.New = linked }(bound.New)
+	bound.New = nil
+	_, err := Run(t.Context(), quiet{}, Config{Strategy: draw.Exhaustive})
+	if want := `strategy exhaustive needs import _ "github.com/zktorture/zktorture/sim/prove"`; !errors.Is(err, ErrConfig) ||
+		!strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // What a search leaves out cannot be seen: with all reductions, and with none, it finds the same.
 func TestReductionsHideNothing(t *testing.T) {
 	testkit.ManyWorlds(t)
@@ -140,13 +153,13 @@ func TestReductionsHideNothing(t *testing.T) {
 		script := rapid.SliceOfN(rapid.SampledFrom(names), 1, 2)
 		w := scribble{script.Draw(t, "first"), script.Draw(t, "second")}
 		faults := rapid.SampledFrom([]world.Faults{world.NoFaults, world.NoFaults, world.Loss, world.Expiry, world.Watch, world.Pause, world.Time, world.Cancel, world.Crash, world.Stall}).Draw(t, "faults")
-		all, whole := seenBy(t, w, faults, search.AllReductions, false, 2500)
+		all, whole := seenBy(t, w, faults, bound.AllReductions, false, 2500)
 		some, reduced := seenBy(t, w, faults, 0, false, 2500)
 		if reduced.Word != tally.Complete || whole.Word != tally.Complete {
 			return
 		}
 		compared++
-		_, states := seenBy(t, w, faults, search.AllReductions&^search.ReduceStates, false, 2500)
+		_, states := seenBy(t, w, faults, bound.AllReductions&^bound.ReduceStates, false, 2500)
 		if !maps.Equal(all, some) || whole.Digest != states.Digest {
 			t.Fatalf("without reductions %d runs see\n%v\nwith them %d see\n%v", whole.Runs, slices.Sorted(maps.Keys(all)),
 				reduced.Runs, slices.Sorted(maps.Keys(some)))
@@ -166,7 +179,7 @@ func TestServersThatAreEqualAreOne(t *testing.T) {
 	testkit.ManyWorlds(t)
 	for _, faults := range []world.Faults{world.Lag, world.Deposed, world.Quorum} {
 		for _, w := range []scribble{{{"make", "remove"}, {"list"}}, {{"await"}, {"make"}}} {
-			all, whole := seenBy(t, w, faults, search.ReduceServers|search.ReduceVariants, false, 1<<20)
+			all, whole := seenBy(t, w, faults, bound.ReduceServers|bound.ReduceVariants, false, 1<<20)
 			some, reduced := seenBy(t, w, faults, 0, false, 1<<20)
 			if _, back := seenBy(t, w, faults, 0, true, 1<<20); back.Digest != reduced.Digest {
 				t.Errorf("%v, %v: %v, backwards %v", faults, w, reduced, back)
@@ -195,7 +208,7 @@ func (c couple) Users() []int                   { return []int{2} }
 // A stall that may end at any moment shows all that one shows which ends late.
 func TestAStallThatMayEndMayEndLate(t *testing.T) {
 	w := couple{scribble{{"list", "make", "remove"}}}
-	all, whole := seenBy(t, w, world.Stall, search.ReduceVariants, false, 1<<20)
+	all, whole := seenBy(t, w, world.Stall, bound.ReduceVariants, false, 1<<20)
 	some, reduced := seenBy(t, w, world.Stall, 0, false, 1<<20)
 	if !maps.Equal(all, some) || whole.Runs <= reduced.Runs || reduced.Word != tally.Complete {
 		t.Errorf("%d executions differ in %v, and %d in %v", len(all), whole, len(some), reduced)

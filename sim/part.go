@@ -41,8 +41,8 @@ func (config Config) RunPart(ctx context.Context, workload world.Workload, from,
 
 // whole reports whether so many episodes were run, or a search has come to its end.
 func (c *campaign) whole(episodes int) bool {
-	if c.search != nil {
-		return c.search.Complete
+	if s := c.part.Search; s != nil {
+		return s.Why == ""
 	}
 	return c.part.Episodes >= episodes
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/internal/resource"
+	"github.com/zktorture/zktorture/sim/internal/bound"
 	"github.com/zktorture/zktorture/sim/internal/cover"
 	"github.com/zktorture/zktorture/sim/internal/draw"
 	"github.com/zktorture/zktorture/sim/internal/runner"
-	"github.com/zktorture/zktorture/sim/internal/search"
 	"github.com/zktorture/zktorture/sim/replay"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
@@ -75,13 +75,13 @@ type Config struct {
 	// on the seed alone; the sums of the result also cover those that had begun.)
 	Until string
 
-	// For strategy "exhaustive": the most faults that strike, and the most users of a client; default 1. Episodes is then
+	// For strategy "exhaustive", which is in package sim/prove: the most faults that strike, and the most users of a client; default 1. Episodes is then
 	// the most runs, by default without limit, and Clients and Ops are exact bounds, by default 2 and 1.
 	AtMost, Users int
 	// Whole lets a search go on after a violation, to find every property that breaks; Backwards takes the options of
 	// each choice in the other order; Without leaves reductions out. A search that comes to its end finds the same.
 	Whole, Backwards bool
-	Without          search.Reductions
+	Without          bound.Reductions
 	// Shares is the number of shares that a search is cut into, and Share, from 0, the one to search; with 0 or 1 shares
 	// all is searched. The plans of episodes are dealt to shares by their hashes, so a search of one plan (Plain) is the
 	// work of one share. A share goes on after a violation, as Whole says: what the shares find adds up to what a Whole
@@ -261,6 +261,10 @@ func newCampaign(workload world.Workload, config Config) (*campaign, error) {
 		return nil, fmt.Errorf("%w: all executions can be searched in process only: over the wire the state of the "+
 			"client's own library is not known", ErrConfig)
 	}
+	if cfg.Strategy == draw.Exhaustive && bound.New == nil {
+		return nil, fmt.Errorf("%w: strategy %s needs import _ \"github.com/zktorture/zktorture/sim/prove\"", ErrConfig,
+			draw.Exhaustive)
+	}
 	c := &campaign{ctx: context.Background(), workload: workload, cfg: cfg, begin: time.Now()}
 	c.part = tally.Part{Of: c.of(), Struck: make([]int, world.FaultCount)}
 	if cfg.Coverage {
@@ -286,8 +290,6 @@ type campaign struct {
 	due    resource.Limit // of minimising; zero: none, or it has not begun
 
 	last atomic.Int64 // no episode after this one need be run
-
-	search *search.Search // of strategy exhaustive
 }
 
 func (c *campaign) run(ctx context.Context) {
@@ -297,17 +299,49 @@ func (c *campaign) run(ctx context.Context) {
 	var next atomic.Int64
 	work := func(dog *runner.Watchdog) { c.work(stop, jobs, dog) }
 	workers := c.cfg.Workers
+	var search bound.Search
 	if c.cfg.Strategy == draw.Exhaustive {
-		workers, work = 1, func(dog *runner.Watchdog) { c.exhaust(ctx, stop, dog) }
+		search = c.search()
+		workers, work = 1, func(dog *runner.Watchdog) { search.Run(ctx, stop, dog) }
 	} else if c.cfg.Elsewhere != nil {
 		work = func(*runner.Watchdog) { c.workElsewhere(ctx, stop, &next) }
 	} else {
 		go c.generate(ctx, stop, jobs)
 	}
 	c.freeze(runner.Guard(c.ctx, c.cfg.doomed(c.workload), workers, work, c.progress, halt))
-	if c.search != nil {
-		c.part.Search = reached(c.search)
+	if search != nil {
+		r := search.Reached()
+		c.part.Search = &tally.Search{
+			Shares: 1, Runs: r.Runs, Estimated: r.Estimated, States: r.States, Ends: r.Ends, Digest: r.Digest, Why: r.Why,
+		}
+		if r.Why != "" {
+			c.part.Search.WhyOf = c.cfg.Share
+		}
 	}
+}
+
+// search is the search that the campaign is.
+func (c *campaign) search() bound.Search {
+	cfg := &c.cfg
+	return bound.New(&bound.Campaign{
+		Workload: c.workload, Terms: cfg.terms(tally.Unnumbered), AtMost: cfg.AtMost, Users: cfg.Users,
+		Backwards: cfg.Backwards, Without: cfg.Without, Plain: cfg.Plain, Share: cfg.Share, Shares: cfg.Shares,
+		RunsMax: cfg.Episodes, Whole: cfg.Whole, Checkpoint: cfg.Checkpoint, Of: c.of(), Begun: c.begin,
+		Counts: func(o *world.Run) bool {
+			all := cfg.Until == "" || cfg.Until == tally.AnyProperty
+			return all && len(o.Violations) > 0 || o.Breaks(cfg.Until) != nil
+		},
+		Record: func(o *world.Run) { c.record(tally.Unnumbered, o) },
+		Found:  func() bool { return len(c.part.Found) > 0 },
+		Part:   &c.part,
+		Add: func(data []byte) error {
+			var part tally.Part
+			if err := json.Unmarshal(data, &part); err != nil {
+				return err
+			}
+			return c.part.Add(part)
+		},
+	})
 }
 
 // freeze notes why a world of the campaign stands still, if it is not "".

@@ -1,4 +1,5 @@
-// Package prove has certificates: what a search of all executions saw that found nothing, so that it can be checked.
+// Package prove brings strategy exhaustive, which searches all executions, to programs that import it, and has
+// certificates: what a search saw that found nothing, so that it can be checked.
 package prove
 
 import (
@@ -13,7 +14,8 @@ import (
 
 	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/sim"
-	"github.com/zktorture/zktorture/sim/internal/search"
+	"github.com/zktorture/zktorture/sim/internal/bound"
+	_ "github.com/zktorture/zktorture/sim/internal/search"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
 )
@@ -53,7 +55,7 @@ type Certificate struct {
 const CertificateFormat = "zktorture certificate 1"
 
 // AllReductions are the rules by which a search leaves out what cannot show anything new.
-const AllReductions = search.AllReductions
+const AllReductions = bound.AllReductions
 
 // NotCovered is what no search covers, whatever its bound.
 var NotCovered = []string{

@@ -16,7 +16,7 @@ import (
 var packages = []string{"campaign", "campaign/failures", "campaign/torture-campaign/status", "docs/generate/schemas",
 	"fakezk/wire/strike", "internal/cli", "internal/cli/about", "internal/cli/output",
 	"internal/cli/serving", "linearizability", "live", "live/ensemble", "live/worker", "sim",
-	"sim/internal/cover", "sim/internal/search", "sim/replay", "sim/world", "story", "story/index", "zoo/command"}
+	"sim/internal/cover", "sim/replay", "sim/world", "story", "story/index", "zoo/command"}
 
 // generate returns the schemas, by the names of their files, and the page about them.
 func generate(root string) (schemas map[string]string, page string, err error) {

@@ -7,32 +7,21 @@ import (
 	"strings"
 
 	"github.com/zktorture/zktorture/internal/digest"
+	"github.com/zktorture/zktorture/sim/internal/bound"
 	"github.com/zktorture/zktorture/sim/internal/runner"
 	"github.com/zktorture/zktorture/sim/world"
 )
 
-// Bound is what is searched, and how.
-type Bound struct {
-	AtMost    int // faults may strike
-	Users     int // of one client
-	Backwards bool
-	Without   Reductions
-	Plain     bool
-	Share     int // whose plans are searched …
-	Shares    int // … of so many
-	StepsMax  int // of an execution's torture
-}
-
-// Search runs all executions within a bound, depth first over the choices: each run makes the choices of the one before
+// search runs all executions within a bound, depth first over the choices: each run makes the choices of the one before
 // up to the last that has another option, takes that, and from there on the first of each (stateless search: Godefroid,
 // VeriSoft, POPL 1997). A run is cut where it comes to a state that was seen before, see [World.stateHash].
 //
 // It is the [Source] of its runs.
-type Search struct {
+type search struct {
 	world.Blind
-	Bound
+	*bound.Campaign
 
-	Stack          []Branch
+	stack          []branch
 	at             int // how many choices the run under way has made
 	met            int // states that it has come to
 	left           int // faults that may still strike
@@ -47,17 +36,17 @@ type Search struct {
 	drawn          int            // … so many; 0: it is not known yet
 	key            uint64         // of the last state that was looked at
 
-	Seen   map[uint64]struct{}
-	Digest uint64 // of all states seen, in whatever order
-	Runs   int
-	Ends   int   // runs that were not cut
-	Why    error // why what was run is not all, nil if it may be
+	seen   map[uint64]struct{}
+	digest uint64 // of all states seen, in whatever order
+	runs   int
+	ends   int   // runs that were not cut
+	why    error // why what was run is not all, nil if it may be
 
-	Complete bool // there is no other run
+	complete bool // there is no other run
 }
 
-// Branch is a choice with the options that a search takes in turn.
-type Branch struct {
+// branch is a choice with the options that a search takes in turn.
+type branch struct {
 	N       int
 	Label   string
 	Options []int
@@ -66,34 +55,38 @@ type Branch struct {
 	Key     uint64 // of that state
 }
 
-func (b *Branch) value() int { return b.Options[b.Taken] }
+func (b *branch) value() int { return b.Options[b.Taken] }
 
 // Why runs of a search end early.
 var (
 	errSeen     = errors.New("a state that was seen before")
 	errNotOurs  = errors.New("a plan of another share")
 	errDiverged = errors.New("equal choices gave another run: the recipe, or the simulator, is not deterministic")
-	ErrOnGrid   = errors.New("a violation that shows only where time is on the grid of a search")
+	errOnGrid   = errors.New("a violation that shows only where time is on the grid of a search")
 )
 
-func New(of Bound) *Search { return &Search{Bound: of, Seen: map[uint64]struct{}{}} }
+func init() {
+	bound.New = func(of *bound.Campaign) bound.Search {
+		return &search{Campaign: of, seen: map[uint64]struct{}{}}
+	}
+}
 
 // begin begins a run.
-func (s *Search) begin() {
+func (s *search) begin() {
 	s.at, s.met, s.left, s.world, s.awaitingQuorum, s.been = 0, 0, s.AtMost, nil, 0, 0
 }
 
 // Choose implements [Source].
-func (s *Search) Choose(n int, label string) int {
-	if s.at == len(s.Stack) {
+func (s *search) Choose(n int, label string) int {
+	if s.at == len(s.stack) {
 		options := s.options(n, label)
 		if s.Backwards {
 			slices.Reverse(options)
 		}
-		s.Stack = append(s.Stack, Branch{N: n, Label: label, Options: options, Met: s.met, Key: s.key})
+		s.stack = append(s.stack, branch{N: n, Label: label, Options: options, Met: s.met, Key: s.key})
 	}
 	s.ofExtent, s.ofPart = false, false
-	b := &s.Stack[s.at]
+	b := &s.stack[s.at]
 	if b.N != n || b.Label != label {
 		world.GiveUp(errDiverged)
 	}
@@ -112,8 +105,8 @@ func (s *Search) Choose(n int, label string) int {
 }
 
 // Extends and Parts say what the next choice is about.
-func (s *Search) Extends() { s.ofExtent = true }
-func (s *Search) Parts()   { s.ofPart = true }
+func (s *search) Extends() { s.ofExtent = true }
+func (s *search) Parts()   { s.ofPart = true }
 
 // spends reports whether a choice lets a fault strike.
 func spends(label string, v int) bool {
@@ -127,7 +120,7 @@ func spends(label string, v int) bool {
 }
 
 // options are those that a search takes of n.
-func (s *Search) options(n int, label string) []int {
+func (s *search) options(n int, label string) []int {
 	switch label {
 	case world.LabelSwarm:
 		return []int{1}
@@ -166,7 +159,7 @@ func (s *Search) options(n int, label string) []int {
 
 // plainly is what the simplest plan takes of n: as many clients and turns as may be, the fresh operation at the end,
 // and for each user of the parts that users play what stands in its place, so that all parts are played.
-func (s *Search) plainly(n int, label string) int {
+func (s *search) plainly(n int, label string) int {
 	letter, ofUser := strings.CutPrefix(label, world.LabelPlan)
 	switch {
 	case label == world.LabelClients || s.ofExtent:
@@ -181,7 +174,7 @@ func (s *Search) plainly(n int, label string) int {
 var worldly = []string{world.LabelSwarm, world.LabelAtMost, world.LabelWraps, world.LabelCounters, world.LabelFirstNumber}
 
 // faults are those that can strike now, by their numbers among the episode's, and 0.
-func (s *Search) faults() []int {
+func (s *search) faults() []int {
 	options := []int{0}
 	if s.left == 0 {
 		return options
@@ -204,99 +197,99 @@ func upTo(n int) []int {
 
 // Planned gives a plan of another share up: plans that a search takes for equal have equal hashes, and states of different
 // plans are never equal, so shares see nothing of each other.
-func (s *Search) Planned(w *world.View, drawn int) {
+func (s *search) Planned(w *world.View, drawn int) {
 	if s.world = w; s.drawn > 0 {
 		return
 	}
 	var d digest.Sum
 	count := s.at
-	sum, clients, known := w.PlanHash(!s.Without.Has(ReduceClients))
-	if known && !s.Without.Has(ReducePlans) {
+	sum, clients, known := w.PlanHash(!s.Without.Has(bound.ReduceClients))
+	if known && !s.Without.Has(bound.ReducePlans) {
 		d.Int(int64(sum))
 		count = drawn
 	}
 	for i := range count {
-		d.Int(int64(s.Stack[i].value()))
+		d.Int(int64(s.stack[i].value()))
 	}
 	s.plan, s.drawn = uint64(d), s.at
 	if digest.Mix(s.plan)%uint64(s.Shares) != uint64(s.Share) {
 		world.GiveUp(errNotOurs)
 	}
-	if s.plans = clients; s.Without.Has(ReduceNewcomers) {
+	if s.plans = clients; s.Without.Has(bound.ReduceNewcomers) {
 		s.plans = nil
 	}
 }
 
 // Arrives gives a run up in a state that was seen before.
-func (s *Search) Arrives(w *world.View) {
+func (s *search) Arrives(w *world.View) {
 	s.met++
 	if !w.Outage() {
 		s.awaitingQuorum = 0
 	}
 	s.noteBeen(w)
-	last := len(s.Stack) - 1
+	last := len(s.stack) - 1
 	again := s.at <= last
-	if again && s.Stack[last].Met != s.met {
+	if again && s.stack[last].Met != s.met {
 		return
 	}
 	var d digest.Sum
 	d.Ints(int64(w.StateHash(s.view(w))), int64(s.plan), int64(s.left), int64(s.awaitingQuorum), int64(s.been), int64(s.later()))
 	s.key = uint64(d)
-	switch _, known := s.Seen[s.key]; {
-	case again && s.Stack[last].Key != s.key:
+	switch _, known := s.seen[s.key]; {
+	case again && s.stack[last].Key != s.key:
 		world.GiveUp(errDiverged)
 	case again:
 	case !known:
-		s.Seen[s.key] = struct{}{}
-		s.Digest += digest.Mix(s.key)
-	case !s.Without.Has(ReduceStates):
+		s.seen[s.key] = struct{}{}
+		s.digest += digest.Mix(s.key)
+	case !s.Without.Has(bound.ReduceStates):
 		world.GiveUp(errSeen)
 	}
 }
 
-// Next goes to the next run, and is false if there is none.
-func (s *Search) Next() bool {
-	for len(s.Stack) > 0 {
-		b := &s.Stack[len(s.Stack)-1]
+// next goes to the next run, and is false if there is none.
+func (s *search) next() bool {
+	for len(s.stack) > 0 {
+		b := &s.stack[len(s.stack)-1]
 		if b.Taken++; b.Taken < len(b.Options) {
-			if len(s.Stack) <= s.drawn {
+			if len(s.stack) <= s.drawn {
 				s.drawn = 0
 			}
 			return true
 		}
-		s.Stack = s.Stack[:len(s.Stack)-1]
+		s.stack = s.stack[:len(s.stack)-1]
 	}
 	return false
 }
 
-// Done is the share of the tree of choices that lies behind, if all subtrees of a choice were equally large.
-func (s *Search) Done() float64 {
+// done is the share of the tree of choices that lies behind, if all subtrees of a choice were equally large.
+func (s *search) done() float64 {
 	done, share := 0.0, 1.0
-	for _, b := range s.Stack {
+	for _, b := range s.stack {
 		share /= float64(len(b.Options))
 		done += share * float64(b.Taken)
 	}
 	return done
 }
 
-// In makes one run by a function. The outcome is of an execution to its end unless it was aborted.
-func (s *Search) In(cfg *runner.Episode, run func(*runner.Episode) *world.Run) *world.Run {
+// in makes one run. The outcome is of an execution to its end unless it was aborted.
+func (s *search) in(cfg *runner.Episode) *world.Run {
 	s.begin()
 	cfg.Source, cfg.Keeps, cfg.Exact = s, true, false
-	o := run(cfg)
+	o := runner.Run(s.Workload, cfg)
 	if o.Aborted == errNotOurs || o.Aborted == runner.ErrInterrupted {
 		return o
 	}
-	s.Runs++
+	s.runs++
 	switch o.Aborted {
 	case nil:
-		s.Ends++
-		if o.Tortured >= s.StepsMax {
-			s.Why = fmt.Errorf("an execution took more than %d steps before faults were healed", s.StepsMax)
+		s.ends++
+		if o.Tortured >= runner.StepsMax {
+			s.why = fmt.Errorf("an execution took more than %d steps before faults were healed", runner.StepsMax)
 		}
 	case errSeen:
 	case errDiverged, world.ErrOffGrid:
-		s.Why = o.Aborted.(error)
+		s.why = o.Aborted.(error)
 	default:
 		panic(o.Aborted)
 	}

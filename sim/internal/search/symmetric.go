@@ -11,7 +11,7 @@ import "slices"
 // numbers, sessions or identities of clients may do what is not run.
 
 // later are the clients, as bits, that leave the next event to another newcomer.
-func (s *Search) later() (all uint64) {
+func (s *search) later() (all uint64) {
 	for b := range s.plans {
 		for a := range b {
 			if s.exchangeable(a, b) {
@@ -24,12 +24,12 @@ func (s *Search) later() (all uint64) {
 
 // exchangeable reports whether two clients, of which the second began later, are newcomers that nothing but their names
 // tells apart.
-func (s *Search) exchangeable(a, b int) bool {
+func (s *search) exchangeable(a, b int) bool {
 	return s.plans[a] == s.plans[b] && s.world.Untouched(a, b)
 }
 
 // inTurn are those of the world's actions that no client leaves to another newcomer.
-func (s *Search) inTurn(options []int) []int {
+func (s *search) inTurn(options []int) []int {
 	later := s.later()
 	return slices.DeleteFunc(options, func(i int) bool {
 		a := s.world.Actions()[i]
@@ -38,7 +38,7 @@ func (s *Search) inTurn(options []int) []int {
 }
 
 // targets are those of a fault that no client leaves to another newcomer.
-func (s *Search) targets() (options []int) {
+func (s *search) targets() (options []int) {
 	w, later := s.world, s.later()
 	fault := w.NthFault(s.kind)
 	for i, t := range w.Targets() {

@@ -1,4 +1,4 @@
-package sim
+package search
 
 import (
 	"bytes"
@@ -12,14 +12,12 @@ import (
 
 	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/internal/wholefile"
-	"github.com/zktorture/zktorture/sim/internal/search"
-	"github.com/zktorture/zktorture/sim/tally"
 )
 
 // checkpoint is how far a search has come, in a file.
 type checkpoint struct {
 	Of     string // what is searched, and by which program: see scope
-	Stack  []search.Branch
+	Stack  []branch
 	Seen   []uint64
 	Digest uint64
 
@@ -34,25 +32,25 @@ var errCheckpoint = errors.New("sim: cannot go on from the checkpoint")
 const checkpointEvery = 10 * time.Second
 
 // save writes the checkpoint of a search that is between two runs.
-func (c *campaign) save(s *search.Search) error {
-	part, err := json.Marshal(c.part)
+func (s *search) save() error {
+	part, err := json.Marshal(s.Part)
 	if err != nil {
 		return fmt.Errorf("sim: the checkpoint: %w", err)
 	}
-	p := checkpoint{Of: c.scope(), Digest: s.Digest, Runs: s.Runs, Ends: s.Ends, Part: part, Stack: s.Stack}
-	for key := range s.Seen {
+	p := checkpoint{Of: s.scope(), Digest: s.digest, Runs: s.runs, Ends: s.ends, Part: part, Stack: s.stack}
+	for key := range s.seen {
 		p.Seen = append(p.Seen, key)
 	}
 	var out bytes.Buffer
 	if err := gob.NewEncoder(&out).Encode(p); err != nil {
 		return fmt.Errorf("sim: the checkpoint: %w", err)
 	}
-	return wholefile.Write(c.cfg.Checkpoint, out.Bytes())
+	return wholefile.Write(s.Checkpoint, out.Bytes())
 }
 
 // load goes on from a checkpoint; without a file the search begins.
-func (c *campaign) load(s *search.Search) error {
-	data, err := os.ReadFile(c.cfg.Checkpoint)
+func (s *search) load() error {
+	data, err := os.ReadFile(s.Checkpoint)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
@@ -60,24 +58,23 @@ func (c *campaign) load(s *search.Search) error {
 	}
 	var p checkpoint
 	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&p); err != nil {
-		return fmt.Errorf("%w %s: it is none, or cut off: %w", errCheckpoint, c.cfg.Checkpoint, err)
+		return fmt.Errorf("%w %s: it is none, or cut off: %w", errCheckpoint, s.Checkpoint, err)
 	}
-	if p.Of != c.scope() {
+	if p.Of != s.scope() {
 		return fmt.Errorf("%w %s: it is of %q, and this is %q: name another file, or remove it", errCheckpoint,
-			c.cfg.Checkpoint, p.Of, c.scope())
+			s.Checkpoint, p.Of, s.scope())
 	}
-	s.Stack, s.Digest, s.Runs, s.Ends = p.Stack, p.Digest, p.Runs, p.Ends
+	s.stack, s.digest, s.runs, s.ends = p.Stack, p.Digest, p.Runs, p.Ends
 	for _, key := range p.Seen {
-		s.Seen[key] = struct{}{}
+		s.seen[key] = struct{}{}
 	}
-	var part tally.Part
-	if err := json.Unmarshal(p.Part, &part); err != nil {
-		return fmt.Errorf("%w %s: %w", errCheckpoint, c.cfg.Checkpoint, err)
+	if err := s.Add(p.Part); err != nil {
+		return fmt.Errorf("%w %s: %w", errCheckpoint, s.Checkpoint, err)
 	}
-	return c.part.Add(part)
+	return nil
 }
 
 // scope says what is searched, and by which program.
-func (c *campaign) scope() string {
-	return fmt.Sprintf("%s, share %d, by %s", c.of(), c.cfg.Share, digest.Build())
+func (s *search) scope() string {
+	return fmt.Sprintf("%s, share %d, by %s", s.Of, s.Share, digest.Build())
 }
