@@ -74,12 +74,11 @@ const (
 // none.
 func (c *Script[T]) kit(u User, second second) *kit {
 	_, foreign := u.Conn().(interface{ OneObject() })
-	_, dials := u.Conn().(dialler)
 	h := &kit{user: u, path: c.Path, second: second}
 	if c.terms.closes {
 		h.over = func(recipe any) { c.Over(u, recipe) }
 	}
-	h.bare = foreign || dials || c.terms.semantics != goclient.SemanticsGo
+	h.bare = foreign || c.terms.door == world.ByDialer || c.terms.semantics != goclient.SemanticsGo
 	if foreign || !c.terms.alone() {
 		h.second = nil
 	}

@@ -101,6 +101,9 @@ func (w *Workload) Terms() world.Terms {
 
 // Episode plans one episode about the object at a path. Equal choices give equal episodes.
 func (w *Workload) Episode(p *world.Plan, path string) Episode {
+	if w.terms.door == world.ByDialer {
+		p.Users = 1 // each has connections of its own, and so sessions
+	}
 	new := w.maker()
 	e := w.plan(p, path, new)
 	if script, ok := e.(interface{ agree(terms, maker[any]) }); ok {
@@ -179,9 +182,6 @@ func Own(kind string, plan func(p *world.Plan, path string) Episode, opts ...Opt
 
 // Plan implements [sim.Workload].
 func (w *Workload) Plan(p *world.Plan) world.Episode {
-	if w.terms.door == world.ByDialer {
-		p.Users = 1 // each has connections of its own, and so sessions
-	}
 	path := w.pathIn(p.Root)
 	return &simulated{Episode: w.Episode(p, path), path: path, own: w.own}
 }

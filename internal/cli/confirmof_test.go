@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -34,24 +35,66 @@ func (l zkLock) Unlock(context.Context) error {
 	return err
 }
 
+func newRecipesLock(c *zk.Conn, path string) workload.Locker { return recipes.NewLock(c, path) }
+
+// dialling connects by itself, when it is locked first.
+type dialling struct {
+	workload.Locker
+	connect func() (workload.Locker, error)
+}
+
+func (l *dialling) Lock(ctx context.Context) (err error) {
+	if l.Locker == nil {
+		if l.Locker, err = l.connect(); err != nil {
+			return err
+		}
+	}
+	return l.Locker.Lock(ctx)
+}
+
+// dials is a workload of locks that connect by themselves.
+func dials(new func(*zk.Conn, string) workload.Locker) *workload.Workload {
+	return workload.Of(workload.Lock, func(s workload.Servers, path string) workload.Locker {
+		return &dialling{connect: func() (workload.Locker, error) {
+			conn, _, err := zk.Connect(s.Addresses, 10*time.Second, s.Option)
+			if err != nil {
+				return nil, err
+			}
+			return new(conn, path), nil
+		}}
+	})
+}
+
 // Counterexamples of code that takes a *zk.Conn are confirmed on real servers: with a broken connection, one on which
 // nothing arrives any more until the client gives it up, a server that lags, a session that expires, and a process that
 // crashes. A correct lock with the same choices is not accused there.
 func TestConfirmOf(t *testing.T) {
 	t.Parallel()
+	silent := func(s world.Step) bool { return s.Silent }
+	crash := func(s world.Step) bool { return s.Fault == world.Crash }
+	some := map[string]func(world.Step) bool{"silent": silent, "expiry": nil, "crash,loss": crash}
+	all := map[string]func(world.Step) bool{"loss": nil, "silent": silent, "lag": nil, "expiry": nil, "crash,loss": crash}
+	confirms(t, workload.Of(workload.Lock, newZKLock), workload.Of(workload.Lock, newRecipesLock), testkit.Sized(some, all))
+}
+
+// So are those of code that connects by itself.
+func TestConfirmDials(t *testing.T) {
+	t.Parallel()
+	crash := func(s world.Step) bool { return s.Fault == world.Crash }
+	some := map[string]func(world.Step) bool{"loss": nil, "crash,expiry": crash}
+	all := map[string]func(world.Step) bool{"loss": nil, "lag": nil, "expiry": nil, "crash,expiry": crash}
+	confirms(t, dials(newZKLock), dials(newRecipesLock), testkit.Sized(some, all))
+}
+
+// confirms checks that counterexamples of a broken recipe are confirmed, and a correct one is not accused.
+func confirms(t *testing.T, broken, correct *workload.Workload, cases map[string]func(world.Step) bool) {
 	ensembletest.Need(t)
 	e, err := StartStage(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Stop() })
-	broken := workload.Of(workload.Lock, newZKLock)
-	correct := workload.Of(workload.Lock, func(c *zk.Conn, path string) workload.Locker { return recipes.NewLock(c, path) })
-	silent := func(s world.Step) bool { return s.Silent }
-	crash := func(s world.Step) bool { return s.Fault == world.Crash }
-	some := map[string]func(world.Step) bool{"silent": silent, "expiry": nil, "crash,loss": crash}
-	all := map[string]func(world.Step) bool{"loss": nil, "silent": silent, "lag": nil, "expiry": nil, "crash,loss": crash}
-	for name, has := range testkit.Sized(some, all) {
+	for name, has := range cases {
 		t.Run(name, func(t *testing.T) {
 			example := exampleWith(t, broken, name, has)
 			for _, w := range []*workload.Workload{broken, correct} {

@@ -93,6 +93,9 @@ type Opening struct {
 	// Unconnected lets the client begin without a connection: the stepper is shut from the start, and
 	// nobody waits for a session. It is open otherwise.
 	Unconnected bool
+	// Dials says that the code connects by itself: the session's Conn stands for what it opens, and reaches the
+	// [workload.Servers] by which it does. It begins unconnected.
+	Dials bool
 }
 
 // Watched is a watch that a server has.
@@ -106,15 +109,17 @@ type Watched struct {
 func Run(
 	ctx context.Context, w *workload.Workload, c *sim.Counterexample, replayed *sim.Replayed, cfg Config,
 ) (*Confirmation, error) {
-	if why := unconfirmable(replayed, w.Terms().Door.Wired(), cfg); why != "" {
-		return &Confirmation{Untried: why}, nil
-	}
-	switch terms := w.Terms(); {
+	terms := w.Terms()
+	why := unconfirmable(replayed, terms.Door.Wired(), cfg)
+	switch {
+	case why != "":
 	case len(terms.At) > 0: // a whole service, too
-		return &Confirmation{Untried: "its code connects by itself, to addresses at which there are no real servers"}, nil
+		why = "its code connects by itself, to addresses at which there are no real servers"
 	case terms.Door == world.ByDialer:
-		return &Confirmation{Untried: "its code connects by itself, to servers that the replay cannot stand before: " +
-			"give it a *zk.Conn"}, nil
+		why = several(replayed.Trace)
+	}
+	if why != "" {
+		return &Confirmation{Untried: why}, nil
 	}
 	if cfg.Patience == 0 {
 		cfg.Patience = 3 * time.Second
@@ -183,6 +188,22 @@ func unconfirmable(r *sim.Replayed, wired bool, cfg Config) string {
 	}
 	if r.Record.Struck.Has(world.Wrap) {
 		return wrapping(r.Record.Changes)
+	}
+	return ""
+}
+
+// several says where code that connects by itself has more than one connection: the order among them is not known.
+func several(trace []world.Step) string {
+	sessions := map[int]int64{} // by client
+	for _, s := range trace {
+		switch {
+		case s.Fault == world.Crash, s.Dialled == world.DialledExpired, s.Request == world.RequestName(wire.OpCloseSession):
+			delete(sessions, s.Client)
+		case s.Dialled == world.DialledNew && sessions[s.Client] != 0:
+			return fmt.Sprintf("step %d: its code opens another connection while the session of its first lasts: give it a *zk.Conn", s.N)
+		case s.Kind == world.KindConnect && s.Session != 0:
+			sessions[s.Client] = s.Session
+		}
 	}
 	return ""
 }

@@ -123,6 +123,9 @@ func (r *replayer) open(ctx context.Context, client, line int) error {
 		p.begun, p.number = r.trace[line].N, r.incarnations[client].number+1
 	}
 	how, refused := r.opening(p, line)
+	if how.Dials = r.workload.Terms().Door == world.ByDialer; how.Dials {
+		how.Unconnected = true
+	}
 	if err := r.openAt(ctx, p, how); err != nil {
 		return err
 	}

@@ -334,3 +334,42 @@ func TestKill(t *testing.T) {
 		t.Error("the session's znode is there")
 	}
 }
+
+// Who asks is told what the client has heard, and that its connection or its session is gone when it dials again.
+func TestTell(t *testing.T) {
+	f := newFixture(t)
+	told := make(chan zk.Event, 16)
+	f.stepper.Tell(func(e zk.Event) { told <- e })
+	heard := func(want zk.Event) {
+		t.Helper()
+		select {
+		case e := <-told:
+			if e != want {
+				t.Errorf("told %v, want %v", e, want)
+			}
+		case <-f.ctx.Done():
+			t.Fatalf("not told %v", want)
+		}
+	}
+	_, _, _, err := f.client.ExistsW("/told")
+	f.must(err)
+	_, err = f.witness.Create("/told", nil, 0, zk.WorldACL(zk.PermAll))
+	f.must(err)
+	heard(zk.Event{Type: zk.EventNodeCreated, Path: "/told"})
+	before, connected := f.stepper.Session()
+	if before != f.client.SessionID() || !connected {
+		t.Errorf("session %x, connected %v", before, connected)
+	}
+	f.must(f.stepper.Expire(f.ctx))
+	f.stepper.Cut()
+	for _, state := range []zk.State{zk.StateDisconnected, zk.StateExpired, zk.StateHasSession} {
+		heard(zk.Event{Type: zk.EventSession, State: state})
+	}
+	if after, _ := f.stepper.Session(); after == before {
+		t.Error("the session is still the one that has ended")
+	}
+	testkit.Until(t, "the client has the session that it was said to have", func() bool {
+		now, _ := f.stepper.Session()
+		return now == f.client.SessionID()
+	})
+}
