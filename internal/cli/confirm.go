@@ -235,7 +235,8 @@ func (d *dialled) State() zk.State {
 	return zk.StateDisconnected
 }
 
-// close ends the session, which the code may leave open, and cuts the code off.
+// close ends the session, which the code may leave open, and cuts the code off. What it leaves open may dial as long as
+// this process lives.
 func (d *dialled) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), serving.OwnConnect)
 	defer cancel()

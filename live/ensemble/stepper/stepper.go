@@ -37,7 +37,8 @@ type Stepper struct {
 	changed   chan struct{}          // closed and replaced whenever something changes
 	replies   map[int32]bool         // by request that was let through: the reply has arrived
 	ended     map[int64][2]time.Time // by session: alive until then, gone since
-	over      chan struct{}          // closed when the client is cut off for good
+	killed    bool                   // the client does not connect any more
+	over      chan struct{}          // closed by Close
 	end       func()                 // closes it
 
 	told    func(zk.Event) // is called with what the client has heard; nil: nobody asks
@@ -86,10 +87,11 @@ func (s *Stepper) Close() error {
 	return s.proxy.Close()
 }
 
-// Kill cuts the client off for good, without letting through what waits. Its session stays.
+// Kill cuts the client off for good, without letting through what waits. Its session stays. What it dials is not answered
+// before Close, so that it does not come to another that listens at the address later.
 func (s *Stepper) Kill() {
-	s.end()
-	s.proxy.Close()
+	s.set(func() { s.killed = true })
+	s.proxy.Cut()
 }
 
 // Tell has a function called with what the client's own events say, for a client whose events cannot be read: that it
@@ -176,7 +178,7 @@ func (s *Stepper) set(change func()) {
 func (s *Stepper) dial(ctx context.Context, address string) (net.Conn, error) {
 	if address == routed {
 		s.dials()
-		if !s.until(s.over, func() bool { return !s.shut || s.admitting }) {
+		if !s.until(s.over, func() bool { return !s.killed && (!s.shut || s.admitting) }) {
 			return nil, net.ErrClosed
 		}
 		ctx = context.WithoutCancel(ctx) // servers are on this machine: they accept or refuse at once
