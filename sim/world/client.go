@@ -284,8 +284,8 @@ func compareCalls(a, b *goclient.Call) int {
 		int(a.Client().GUIDSeed&0xff)-int(b.Client().GUIDSeed&0xff), a.User-b.User,
 		int(a.Request.Op-b.Request.Op), strings.Compare(a.Request.Path, b.Request.Path),
 	)
-	if order != 0 {
-		return order
+	if order != 0 || a.Request.Op == wire.OpGetChildren2 && a.Request.Watch == b.Request.Watch {
+		return order // a list's request says nothing else
 	}
 	// Rarely reached: the requests of goroutines that one step has woken together.
 	return strings.Compare(fmt.Sprint(a.Request), fmt.Sprint(b.Request))

@@ -423,26 +423,25 @@ type lasting struct {
 // noteLost notes whose users were told in this step that what they got is over, and whether the recipe did something in
 // that step: what it has sent may be taken later in it.
 func noteLost(w *World) {
-	w.lasting = slices.DeleteFunc(w.lasting, func(l lasting) bool {
-		op := l.op
+	for i := 0; i < len(w.lasting); i++ {
+		op := w.lasting[i].op
 		if op.Told == 0 {
 			select {
-			case <-l.lost:
+			case <-w.lasting[i].lost:
 				op.Told = StampOf(w.step)
 				w.kept.over(op)
 			default:
-				return false
+				continue
 			}
 		}
 		if op.Told != StampOf(w.step) {
-			return true
-		}
-		if op.user.sent == w.step && !op.SelfEnded {
+			w.lasting = slices.Delete(w.lasting, i, i+1)
+			i--
+		} else if op.user.sent == w.step && !op.SelfEnded {
 			op.SelfEnded = true
 			w.kept.over(op)
 		}
-		return false
-	})
+	}
 }
 
 // noteAsked notes that a user, one of all if it is not known whose it is, has sent a request.
@@ -452,9 +451,11 @@ func (p *process) noteAsked(call *goclient.Call) {
 		if call.User >= 0 && call.User != u.Index {
 			continue
 		}
-		u.sent = w.step
+		if u.sent = w.step; call.Tag != 0 || !deletes(&call.Request) {
+			continue
+		}
 		for _, l := range w.lasting {
-			if l.op.user == u && call.Tag == 0 && deletes(&call.Request) && !l.op.SelfEnded {
+			if l.op.user == u && !l.op.SelfEnded {
 				l.op.SelfEnded = true
 				w.kept.over(l.op)
 			}
