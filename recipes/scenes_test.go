@@ -48,7 +48,6 @@ type stage struct {
 	cast    map[string]*actor
 	tokens  []any
 	pauses  time.Duration // how long a recipe may take: none before something has gone wrong
-	line    string
 }
 
 // actor is a recipe, or what a recipe has given.
@@ -138,13 +137,12 @@ func playScene(t *testing.T, lines string) {
 		s := &stage{t: t, servers: servers, cast: map[string]*actor{"zk": {conn: connect(t, servers)}}}
 		all := strings.Split(lines, "\n")
 		for i := 0; i < len(all); i++ {
-			s.line = all[i]
-			from := i + 1
+			line, from := all[i], i+1
 			for i+1 < len(all) && strings.HasPrefix(all[i+1], "\t") {
 				i++
 			}
-			if s.line != "" && s.line[0] != '#' {
-				s.play(s.line, strings.Join(all[from:i+1], "\n"), false)
+			if line != "" && line[0] != '#' {
+				s.play(line, strings.Join(all[from:i+1], "\n"), false)
 			}
 		}
 		if t.Failed() {
@@ -211,12 +209,12 @@ func (s *stage) play(line, block string, within bool) {
 	case words == "gives up":
 		c := a.calls[len(a.calls)-1]
 		c.cancel()
-		s.wants(line, s.outcome(a, c, within), want)
+		s.wants(line, s.outcome(a, c, line, within), want)
 	case words != "":
-		c := s.call(a, as, words)
-		s.wants(line, s.outcome(a, c, within), want)
+		c := s.call(a, as, words, line)
+		s.wants(line, s.outcome(a, c, line, within), want)
 	case len(a.calls) > 0:
-		s.wants(line, s.outcome(a, a.calls[0], within), want)
+		s.wants(line, s.outcome(a, a.calls[0], line, within), want)
 	default:
 		s.wants(line, s.said(a.of, as, a), want)
 	}
@@ -287,7 +285,7 @@ func (s *stage) plan(a *actor, op, text string) {
 }
 
 // call begins a call.
-func (s *stage) call(a *actor, as, words string) *sceneCall {
+func (s *stage) call(a *actor, as, words, line string) *sceneCall {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	if rest, ended := strings.CutPrefix(words, "ended "); ended {
 		cancel()
@@ -305,7 +303,7 @@ func (s *stage) call(a *actor, as, words string) *sceneCall {
 		method = reflect.ValueOf(a.conn.Conn).MethodByName(args[0])
 	}
 	if !method.IsValid() {
-		s.t.Fatalf("%s: %v has no method %s", s.line, a.of.Type(), args[0])
+		s.t.Fatalf("%s: %v has no method %s", line, a.of.Type(), args[0])
 	}
 	in := arguments(method.Type(), ctx, args[1:])
 	go func() {
@@ -364,12 +362,12 @@ func arguments(of reflect.Type, ctx context.Context, words []string) (in []refle
 }
 
 // outcome is what has come of a call: at once, unless a fault makes its recipe pause.
-func (s *stage) outcome(a *actor, c *sceneCall, within bool) string {
+func (s *stage) outcome(a *actor, c *sceneCall, line string, within bool) string {
 	limit := max(s.pauses, 1)
 	if c.vain {
 		limit = time.Minute
 	}
-	if strings.HasSuffix(s.line, " waits") {
+	if strings.HasSuffix(line, " waits") {
 		limit = 1
 	}
 	if !within {
@@ -505,7 +503,7 @@ func (s *stage) outside(c *goclient.Conn, words []string) string {
 		}
 		return guid.ReplaceAllString(strings.Join(left[1:], " "), "A")
 	default:
-		s.t.Fatalf("%s: nobody can do that", s.line)
+		s.t.Fatalf("%s: nobody can do that", strings.Join(words, " "))
 	}
 	return ""
 }
