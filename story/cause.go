@@ -129,7 +129,7 @@ func (s prose) ofRest() *Cause {
 		at := s.Events[last].Step
 		c.Mechanism, c.From, c.To, c.Text = otherFault, min(at, c.From), max(at, c.To), s.line(s.Events[last])
 	case struck == world.NoFaults && len(s.Clients) == 1 && s.Clients[0].Users == 1:
-		c.Text = "it takes no luck: every run of these calls ends so"
+		c.Text = "the calls alone: no fault struck, and there is no other client"
 	}
 	return c
 }
@@ -188,13 +188,11 @@ func (s prose) ofFault(i int) *Cause {
 	}
 	c := &Cause{From: e.Step, To: s.nextOf(i), Event: s.sentBefore(i)}
 	who := s.Clients[e.Client].Name
-	switch world.Lost(e.Lost) {
-	case world.LostReply, world.LostRequest:
-		if !slices.Contains(writes, e.Subject) {
-			return nil
-		}
+	lost := world.Lost(e.Lost)
+	if (lost == world.LostReply || lost == world.LostRequest) && !slices.Contains(writes, e.Subject) {
+		return nil // a read that is lost leaves nothing
 	}
-	switch world.Lost(e.Lost) {
+	switch lost {
 	case world.LostReply:
 		c.Mechanism, c.Text = lostReply, fmt.Sprintf("%s was carried out; its reply to %s was lost", s.subject(e), who)
 	case world.LostRequest:

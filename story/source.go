@@ -63,7 +63,7 @@ func sourceOf(p world.Place, request string, file []string) Source {
 	}
 	line := s.Lines[s.Marked]
 	calls := call.FindAllStringSubmatchIndex(line, -1)
-	s.From, s.Until = len(line)-len(strings.TrimLeft(line, " ")), len(line)
+	s.From, s.Until = len(line)-len(strings.TrimLeft(line, " ")), runes(line)
 	for i, c := range slices.Backward(calls) {
 		if name := strings.ToLower(line[c[2]:c[3]]); strings.HasPrefix(name, strings.ToLower(request)) || i == 0 {
 			s.From, s.Until = runes(line[:c[2]]), runes(line[:c[3]])

@@ -1,43 +1,20 @@
 package workload_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/internal/testkit/verdicts"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 	_ "github.com/zktorture/zktorture/workload/cluster"
 )
 
-func lookUp(t *testing.T, kind, recipe string) *workload.Workload {
-	t.Helper()
-	w, err := workload.Find(kind, recipe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
-}
-
-func campaign(t *testing.T, w sim.Workload, cfg sim.Config) sim.Result {
-	t.Helper()
-	testkit.ManyWorlds(t)
-	r, err := sim.Run(context.Background(), w, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func messageOf(r sim.Result, property string) string {
-	for _, f := range r.Violations {
-		if f.Property == property {
-			return f.Message
-		}
-	}
-	return ""
-}
+var (
+	lookUp, campaign, messageOf = verdicts.Find, verdicts.Run, verdicts.Message
+	wantClean, wantBroken       = verdicts.Clean, verdicts.Broken
+)
 
 // Our own recipes keep their promises under all faults, and every fault has struck.
 func TestOursAreClean(t *testing.T) {

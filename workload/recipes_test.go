@@ -222,29 +222,6 @@ func TestTakeThatSleepsOn(t *testing.T) {
 	wantBroken(t, w, world.NoFaults, "lost-wakeup", "although there are items in the queue")
 }
 
-// wantClean wants nothing broken in some hundred episodes.
-func wantClean(t *testing.T, w sim.Workload, faults world.Faults) {
-	t.Helper()
-	r := campaign(t, w, sim.Config{Episodes: testkit.Sized(400, 2000), Seed: 1, Faults: faults, NoFaultsAtAll: true})
-	if r.Verdict != sim.VerdictOK {
-		t.Errorf("under %v: %s (%s)", faults, r.Verdict, r.Reason)
-		for _, f := range r.Violations {
-			t.Log(f.Story(w))
-		}
-	}
-}
-
-// wantBroken wants a property broken, with a message that says so.
-func wantBroken(t *testing.T, w sim.Workload, faults world.Faults, property, part string) {
-	t.Helper()
-	r := campaign(t, w, sim.Config{Episodes: 2000, Until: property, Seed: 1, Faults: faults, NoFaultsAtAll: true,
-		NoShrink: true})
-	if text := messageOf(r, property); !strings.Contains(text, part) {
-		t.Errorf("under %v: %s has the message %q, want %q in it (verdict %s, %d properties)", faults, property, text,
-			part, r.Verdict, len(r.Violations))
-	}
-}
-
 // A few episodes of every recipe that the command knows; none may end with an unknown verdict, and ours are clean. (The
 // simulation of package recipes runs many more.) Here the race detector sees them all. In make thorough every fault has
 // struck but those that cannot.

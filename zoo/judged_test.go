@@ -2,21 +2,25 @@ package zoo_test
 
 import (
 	"cmp"
-	"context"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/internal/testkit/verdicts"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo"
 	"github.com/zktorture/zktorture/zoo/published"
+)
+
+var (
+	lookUp, campaign, messageOf = verdicts.Find, verdicts.Run, verdicts.Message
+	wantClean, wantBroken       = verdicts.Clean, verdicts.Broken
 )
 
 // What the kinds and the simulator say of recipes that are known to be broken.
@@ -234,56 +238,5 @@ func TestStalledOwnersAreNotAccused(t *testing.T) {
 	r := campaign(t, w, sim.Config{Episodes: 4000, Seed: 9, Clients: 2, Faults: world.Stall | world.Expiry})
 	if r.Verdict != sim.VerdictOK || r.Struck["stall"] < 1000 {
 		t.Errorf("%s, %d stalls, %v", r.Verdict, r.Struck["stall"], r.Violations)
-	}
-}
-
-func lookUp(t *testing.T, kind, recipe string) *workload.Workload {
-	t.Helper()
-	w, err := workload.Find(kind, recipe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
-}
-
-func campaign(t *testing.T, w sim.Workload, cfg sim.Config) sim.Result {
-	t.Helper()
-	testkit.ManyWorlds(t)
-	r, err := sim.Run(context.Background(), w, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func messageOf(r sim.Result, property string) string {
-	for _, f := range r.Violations {
-		if f.Property == property {
-			return f.Message
-		}
-	}
-	return ""
-}
-
-// wantClean wants nothing broken in some hundred episodes.
-func wantClean(t *testing.T, w sim.Workload, faults world.Faults) {
-	t.Helper()
-	r := campaign(t, w, sim.Config{Episodes: testkit.Sized(400, 2000), Seed: 1, Faults: faults, NoFaultsAtAll: true})
-	if r.Verdict != sim.VerdictOK {
-		t.Errorf("under %v: %s (%s)", faults, r.Verdict, r.Reason)
-		for _, f := range r.Violations {
-			t.Log(f.Story(w))
-		}
-	}
-}
-
-// wantBroken wants a property broken, with a message that says so.
-func wantBroken(t *testing.T, w sim.Workload, faults world.Faults, property, part string) {
-	t.Helper()
-	r := campaign(t, w, sim.Config{Episodes: 2000, Until: property, Seed: 1, Faults: faults, NoFaultsAtAll: true,
-		NoShrink: true})
-	if text := messageOf(r, property); !strings.Contains(text, part) {
-		t.Errorf("under %v: %s has the message %q, want %q in it (verdict %s, %d properties)", faults, property, text,
-			part, r.Verdict, len(r.Violations))
 	}
 }
