@@ -30,13 +30,14 @@ run: ## torture the lock in simulation (the main job; needs Go alone)
 # more than there are processors at a time, those first that take longest. GOGC: garbage is collected less often, by Go's
 # own tools too. The time limits are for tests that hang: on a busy machine everything takes longer. What go vet says,
 # lint says.
-# MODULES are within this one, and have dependencies that it must not have.
+# MODULES are within this one, and have dependencies that it must not have. Two are tested at a time, the SLOW ones first.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 PACKAGES   := $(shell echo $$(($(PROCESSORS) + 4)))
 MODULES  := $(filter-out internal/tools,$(patsubst %/go.mod,%,$(shell git ls-files '*/go.mod')))
 LONG     := ./sim ./live/ensemble ./live/worker ./workload ./live ./story ./sim/internal/shrink ./fakezk/server \
             ./live/ensemble/proxy/chaosproxy ./linearizability ./recipes/zkclient ./live/ensemble/stepper
 COMMAND  := ./cmd/torture ./zoo/...
+SLOW     := campaign fakezk/conformance
 ATATIME  := $(MAKE) --no-print-directory -j
 
 test: export GOGC := 400
@@ -66,8 +67,10 @@ of-module:
 	GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(LONG) ./...
 
 modules: ## the tests of the other modules within this one
-	@set -ex; for module in $(filter-out cmd/torture zoo,$(MODULES)); do \
-	GOMAXPROCS=1 $(IN) $$module test -vet=off -timeout 60m -p 1 $$($(IN) $$module list ./... | grep -v /generate/site); done
+	@$(ATATIME) 2 $(addprefix of/,$(SLOW) $(filter-out $(SLOW) cmd/torture zoo,$(MODULES)))
+
+of/%:
+	GOMAXPROCS=1 $(IN) $* test -vet=off -timeout 60m -p 2 $$($(IN) $* list ./... | grep -v /generate/site)
 
 pages: site ## the tests of the documentation site, and all commands that pages and the manual show
 	GOMAXPROCS=1 $(IN) docs test -vet=off -timeout 60m ./generate/site
