@@ -6,26 +6,34 @@ import { fileURLToPath } from 'node:url'
 
 export const docs = dirname(dirname(fileURLToPath(import.meta.url)))
 
+// The groups of the sidebar: a name, and the pages in their order. A page of a folder that no group names is last in the
+// group of that name. An item [title, pages] is folded.
 const groups = [
-  ['tutorial', 'Tutorial'],
-  ['howto', 'How-to'],
-  ['cookbook', 'Cookbook'],
-  ['reference', 'Reference'],
-  ['explanation', 'Explanation'],
+  ['tutorial', 'Tutorial', ['tutorial/one-znode', 'tutorial/queue', 'tutorial/lost-replies', 'tutorial/sessions', 'tutorial/beyond']],
+  ['howto', 'Test your code', [
+    'howto/own-recipe', 'howto/conn', 'howto/own-kind', 'howto/other-languages', 'howto/what-tests-expect', 'howto/choose-a-strategy', 'exact',
+  ]],
+  ['failures', 'Understand a failure', ['faq', 'howto/read-a-failure', 'howto/check-a-history', 'howto/known-bugs', 'found']],
+  ['cookbook', 'Cookbook', [
+    ['Waiting', ['cookbook/lost-wake-up', 'cookbook/lost-watch', 'cookbook/deaf', 'cookbook/event-as-grant', 'cookbook/herd']],
+    ['Lost replies and errors', [
+      'cookbook/orphan', 'cookbook/done-twice', 'cookbook/unknown-outcome', 'cookbook/swallowed-error', 'cookbook/leftovers',
+    ]],
+    ['Sessions', ['cookbook/zombie', 'cookbook/old-session', 'cookbook/expiry-and-loss', 'cookbook/silent-end']],
+    ['Reads and order', [
+      'cookbook/stale-read', 'cookbook/check-then-act', 'cookbook/name-used-again', 'cookbook/order-by-string', 'cookbook/wrap',
+    ]],
+    ['Users of a recipe', ['cookbook/one-process', 'cookbook/mixed-rounds', 'cookbook/lost-with-its-worker']],
+  ]],
+  ['servers', 'Servers and CI', ['ci', 'serve', 'proxy', 'workers', 'ensemble', 'live', 'campaign']],
+  ['reference', 'Reference', ['glossary', 'recipes', 'reference/torture']],
+  ['explanation', 'Explanation', [
+    'explanation/overview', 'explanation/what-a-pass-proves', 'explanation/fidelity', 'explanation/comparison', 'explanation/compatibility', 'ARCHITECTURE',
+  ]],
 ]
 
-// The order of pages that say none in their front matter, and the groups of those that are in no folder. Pages that are
-// not named here come last.
-const placed = {
-  tutorial: ['tutorial/one-znode', 'tutorial/queue', 'tutorial/lost-replies', 'tutorial/sessions', 'tutorial/beyond'],
-  howto: [
-    'howto/own-recipe', 'howto/conn', 'howto/own-kind', 'howto/other-languages', 'serve', 'howto/choose-a-strategy',
-    'howto/what-tests-expect', 'exact', 'howto/read-a-failure', 'howto/read-a-story', 'howto/check-a-history', 'howto/known-bugs', 'found',
-    'ensemble', 'live', 'proxy', 'workers', 'ci', 'campaign',
-  ],
-  reference: ['glossary', 'recipes', 'reference/torture'],
-  explanation: ['explanation/overview', 'explanation/what-a-pass-proves', 'explanation/fidelity', 'ARCHITECTURE'],
-}
+const named = (listed) => listed.flatMap((entry) => (Array.isArray(entry) ? entry[1] : entry))
+const placed = new Set(groups.flatMap(([, , listed]) => named(listed)))
 
 // plain removes the marks of Markdown, and escapes of HTML, from one line.
 const plain = (line) => line
@@ -60,12 +68,18 @@ function below(folder) {
 const place = (page, listed) => (listed.indexOf(page.path) + 1 || listed.length + 1)
 
 // group returns the items of a group.
-function group(pages, folder) {
-  const listed = placed[folder] ?? []
-  const inOrder = (a, b) => (a.order === b.order ? place(a, listed) - place(b, listed) : a.order - b.order) ||
+function group(pages, [folder, , listed]) {
+  const order = named(listed)
+  const inOrder = (a, b) => (a.order === b.order ? place(a, order) - place(b, order) : a.order - b.order) ||
     a.path.localeCompare(b.path, 'en', { numeric: true })
-  const own = pages.filter(({ path }) => path.startsWith(folder + '/') || listed.includes(path)).sort(inOrder)
-  return own.filter((page) => !parent(page, own)).map((page) => item(page, own))
+  const own = pages.filter(({ path }) => order.includes(path) || path.startsWith(folder + '/') && !placed.has(path)).sort(inOrder)
+  const items = (pages) => pages.filter((page) => !parent(page, own)).map((page) => item(page, own))
+  const folds = listed.filter(Array.isArray)
+  const folded = named(folds)
+  return [
+    ...items(own.filter(({ path }) => !folded.includes(path))),
+    ...folds.map(([text, paths]) => ({ text, items: items(own.filter(({ path }) => paths.includes(path))) })).filter(({ items }) => items.length > 0),
+  ]
 }
 
 // parent is the page under which another one is: torture-run is under torture, and a folder under its index.
@@ -85,7 +99,7 @@ function item(page, pages) {
 export function site() {
   const pages = below('').map(read)
   const home = pages.find((page) => page.path === 'index')
-  const sidebar = groups.map(([folder, text]) => ({ text, items: group(pages, folder) })).filter(({ items }) => items.length > 0)
+  const sidebar = groups.map((entry) => ({ text: entry[1], items: group(pages, entry) })).filter(({ items }) => items.length > 0)
   const shown = new Set(['index', ...sidebar.flatMap((group) => flat(group.items)).map((item) => item.link)])
   for (const { path } of pages) {
     if (!shown.has(path)) throw new Error(`docs/${path}.md is in no group: name it in docs/.vitepress/pages.mjs`)
