@@ -224,20 +224,22 @@ func strategiesPage() string {
 	return b.String()
 }
 
+// zooPage lists the known bugs of each kind, folded.
 func zooPage() string {
 	var b strings.Builder
 	b.WriteString("# The zoo\n\nA known bug is a recipe that is known to be broken in one respect. Its fixed version is the same recipe " +
-		"without that mistake.\n[`torture zoo`](torture-zoo.md) finds every known bug, and nothing wrong with its fixed version.\n\n" +
-		"| id | what is wrong | what it breaks | faults it needs | published |\n|---|---|---|---|---|\n")
-	animals := slices.Concat(zoo.Animals(), zoo.Skipped())
-	for _, a := range animals {
-		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s |\n", a.ID, plain(a.Title), a.Property, plain(a.Needs), plain(a.Source))
-	}
-	var exact []string
-	for _, a := range animals {
+		"without that mistake.\n[`torture zoo`](torture-zoo.md) finds every known bug, and nothing wrong with its fixed version.\n")
+	rows, exact := map[string][]string{}, []string{}
+	for _, a := range slices.Concat(zoo.Animals(), zoo.Skipped()) {
+		kind := a.Broken().Name()
+		rows[kind] = append(rows[kind], fmt.Sprintf("| `%s` | %s | `%s` | %s | %s |\n", a.ID, plain(a.Title), a.Property, plain(a.Needs), plain(a.Source)))
 		if a.Exact {
 			exact = append(exact, "`"+a.ID+"`")
 		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(rows)) {
+		fmt.Fprintf(&b, "\n<details><summary>%s: %d</summary>\n\n| id | what is wrong | what it breaks | faults it needs | published |\n"+
+			"|---|---|---|---|---|\n%s\n</details>\n", kind, len(rows[kind]), strings.Join(rows[kind], ""))
 	}
 	fmt.Fprintf(&b, "\n%s need [exact mode](../exact.md).\n", strings.Join(exact, ", "))
 	return b.String()

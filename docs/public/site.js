@@ -25,11 +25,20 @@
     $('.menu').setAttribute('aria-expanded', $('#pages').classList.toggle('open'))
   })
 
+  // commands are what a terminal's text begins its lines with "$ " for; other text is copied whole.
+  const commands = (text) => [...text.matchAll(/^\$ (.*)$/gm)].map(([, command]) => command).join('\n') || text
   for (const button of document.querySelectorAll('button.copy')) {
     button.addEventListener('click', async () => {
-      await navigator.clipboard.writeText(button.parentElement.querySelector('code').textContent)
+      await navigator.clipboard.writeText(commands(button.parentElement.querySelector('code').textContent))
       button.classList.add('copied')
     })
+  }
+
+  // A story is as high as what it shows. From a file system its frame may not be looked into, and keeps the style's height.
+  for (const frame of document.querySelectorAll('.story iframe')) {
+    const fit = () => { if (frame.clientWidth && frame.contentDocument) frame.style.height = frame.contentDocument.documentElement.scrollHeight + 'px' }
+    frame.addEventListener('load', fit)
+    fit()
   }
 
   const dialog = $('#search')

@@ -156,7 +156,11 @@ func TestPagesInBrowser(t *testing.T) {
 		b := b.In(t)
 		open(b, "ci.html", browsertest.Dark)
 		accessible(b)
+		sidebar(t, b)
 	})
+	t.Run("story", func(t *testing.T) { story(t, b.In(t)) })
+	t.Run("copy", func(t *testing.T) { copies(t, b.In(t)) })
+	t.Run("zoo", func(t *testing.T) { folded(t, b.In(t)) })
 	t.Run("menu", func(t *testing.T) { menu(t, b.In(t)) })
 	t.Run("keyboard", func(t *testing.T) { byKeyboard(t, b.In(t)) })
 	t.Run("search", func(t *testing.T) { search(t, b.In(t)) })
@@ -180,6 +184,52 @@ func fits(t *testing.T, b *browsertest.Browser) {
 	t.Helper()
 	if wide := browsertest.Eval[int](b, "document.documentElement.scrollWidth"); wide > narrow {
 		t.Errorf("the page is %d pixels wide on a screen of %d", wide, narrow)
+	}
+}
+
+// entries is how many lines a group of the sidebar may show at once.
+const entries = 12
+
+// sidebar checks that the groups are short, and have no page of their own name.
+func sidebar(t *testing.T, b *browsertest.Browser) {
+	t.Helper()
+	for _, group := range browsertest.Eval[[]string](b, `[...document.querySelectorAll("#pages > details")].map((g) => g.innerText)`) {
+		name, lines, _ := strings.Cut(strings.TrimSpace(group), "\n")
+		if n := len(strings.Split(lines, "\n")); n > entries || strings.HasPrefix(lines, "How to\n") {
+			t.Errorf("the group %s of the sidebar shows %d entries, and at most %d are read:\n%s", name, n, entries, lines)
+		}
+	}
+}
+
+// story checks that the home page shows a story beside its panel, or, where there is no place for that, only links it.
+func story(t *testing.T, b *browsertest.Browser) {
+	for width, shown := range map[int64]bool{1400: true, 1000: false, narrow: false} {
+		b.Open(filepath.Join(built, "index.html"), width, 900, browsertest.Light)
+		const beside = 900 // pixels, below which the panel of a story lies on it
+		if w := browsertest.Eval[int](b, `document.querySelector(".story iframe").clientWidth`); shown != (w > beside) || !shown && w > 0 {
+			t.Errorf("on a screen of %d pixels the story has %d", width, w)
+		}
+		if !browsertest.Eval[bool](b, `document.querySelector(".story a").checkVisibility()`) {
+			t.Errorf("on a screen of %d pixels nothing leads to the story", width)
+		}
+	}
+}
+
+// copies presses the button of a block with a command and its output: the command is copied.
+func copies(t *testing.T, b *browsertest.Browser) {
+	open(b, "howto/known-bugs.html", browsertest.Light)
+	browsertest.Eval[bool](b, `navigator.clipboard.writeText = async (text) => { window.copied = text }, true`)
+	b.Do(chromedp.Click("button.copy"))
+	if text := browsertest.Eval[string](b, "window.copied"); !strings.HasPrefix(text, "torture zoo ") || strings.Contains(text, "\n") {
+		t.Errorf("copied is %q", text)
+	}
+}
+
+// folded checks that the table of the zoo does not come all at once.
+func folded(t *testing.T, b *browsertest.Browser) {
+	open(b, "reference/zoo.html", browsertest.Light)
+	if high := browsertest.Eval[int](b, "document.documentElement.scrollHeight"); high > 2000 {
+		t.Errorf("the zoo is %d pixels high", high)
 	}
 }
 
