@@ -1,8 +1,10 @@
 package linearizability
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,7 +21,14 @@ func busyQueue(seed uint64, n, clients int, unknown, peeks float64) History {
 		return &seriesQueue{drawn: true, backlog: 50, peeks: peeks}
 	}}
 	h := c.drawLegal(r, shape{ops: n, clients: clients, pace: 2, spread: 3 * int64(clients), unknown: unknown / 1.5})
-	h.sort()
+	return byReturn(h)
+}
+
+// byReturn puts a history in order of return, then of call, then of client.
+func byReturn(h History) History {
+	slices.SortStableFunc(h, func(a, b Operation) int {
+		return cmp.Or(cmp.Compare(a.Return, b.Return), cmp.Compare(a.Call, b.Call), cmp.Compare(a.Client, b.Client))
+	})
 	return h
 }
 

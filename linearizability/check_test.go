@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -313,5 +314,16 @@ func TestByName(t *testing.T) {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("%v: does not name %s", err, name)
 		}
+	}
+}
+
+func TestModelIsNeeded(t *testing.T) {
+	if err := (Model{}).Validate(nil); err == nil {
+		t.Error("an empty model was accepted")
+	}
+	var assumption *assumptionError
+	err := Queue().Validate(History{{Client: 4, Op: "pop"}})
+	if !errors.As(err, &assumption) || assumption.Operation.Client != 4 {
+		t.Errorf("the error is %#v", err)
 	}
 }

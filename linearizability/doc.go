@@ -2,11 +2,11 @@
 // the queue like a queue?
 //
 // An [Operation] is one call of a client, with the stamps between which it ran. They come from one clock that never
-// goes back, read before the call and after the return. A [History] is the operations of one run: a [Recorder] takes
-// it down, [Write] and [Read] keep it in a file. It is linearizable (Herlihy and Wing, "Linearizability: A
-// Correctness Condition for Concurrent Objects", 1990) if every operation can be given one instant between its call
-// and its return, such that the operations, one at a time in the order of their instants, give the results that the
-// clients saw. Intervals are closed: what returns at 5 and what is called at 5 may take effect in either order.
+// goes back, read before the call and after the return. A [History] is the operations of one run: package histories
+// takes it down, and keeps it in files. It is linearizable (Herlihy and Wing, "Linearizability: A Correctness Condition
+// for Concurrent Objects", 1990) if every operation can be given one instant between its call and its return, such that
+// the operations, one at a time in the order of their instants, give the results that the clients saw. Intervals are
+// closed: what returns at 5 and what is called at 5 may take effect in either order.
 //
 // A client whose connection broke does not know whether its request was carried out. Such an operation is [Unknown]:
 // it may take effect at any time from its call on, even after the client gave up, or never. One that surely had no

@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -24,8 +25,12 @@ func TestNumbering(t *testing.T) {
 	})
 }
 
+// anyValue draws values of all kinds.
+var anyValue = rapid.OneOf(rapid.Just(Null), rapid.Just(Bool(true)), rapid.Just(Bool(false)),
+	rapid.Map(rapid.Int64(), Int), rapid.Map(rapid.String(), Str))
+
 // someValue draws values that are often equal, or equal but for their kinds.
-var someValue = rapid.OneOf(rapid.Custom(drawValue), rapid.Map(rapid.Int64Range(-1, 30), Int),
+var someValue = rapid.OneOf(anyValue, rapid.Map(rapid.Int64Range(-1, 30), Int),
 	rapid.Map(rapid.StringMatching("[0-9]{0,2}"), Str), rapid.Just(Null))
 
 // Property: values whose hashes are equal are told apart.
@@ -127,5 +132,21 @@ func TestValidateByMany(t *testing.T) {
 			}
 		}
 		h[3].Call, h[9].Op, h[15].Op = 0, "wait", "wait"
+	}
+}
+
+func TestValue(t *testing.T) {
+	for v, want := range map[Value]string{
+		Null: "null", Int(math.MinInt64): "-9223372036854775808", Str("null"): "null", Bool(true): "true",
+	} {
+		if v.String() != want {
+			t.Errorf("%#v is %q, want %q", v, v.String(), want)
+		}
+	}
+	if Null == Str("null") || Null == Int(0) || Null == Bool(false) || !Null.IsNull() || Int(0).IsNull() {
+		t.Error("null is taken for something else")
+	}
+	if Int(7).Int() != 7 || Str("7").Int() != 0 || Bool(true).Int() != 0 {
+		t.Error("Int does not return the number")
 	}
 }

@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -56,7 +55,7 @@ const Forever int64 = math.MaxInt64
 // Operation is one call of an object by a client, and what became of it.
 type Operation struct {
 	// Client is the number of the caller, which has one call at a time. After an operation of unknown outcome a
-	// client goes on under another number, see [Recorder].
+	// client goes on under another number, as Recorder of package histories gives it one.
 	Client int
 	// Op is what was called: acquire, try, release; offer, poll, take, peek; and so on, see the models.
 	Op string
@@ -132,10 +131,3 @@ func (o *Operation) end() int64 {
 
 // History is the operations of one run.
 type History []Operation
-
-// sort puts the history in order of return, then of call, then of client.
-func (h History) sort() {
-	slices.SortStableFunc(h, func(a, b Operation) int {
-		return cmp.Or(cmp.Compare(a.Return, b.Return), cmp.Compare(a.Call, b.Call), cmp.Compare(a.Client, b.Client))
-	})
-}

@@ -71,8 +71,7 @@ func busyPriorities(seed uint64, n, clients int, unknown, peeks float64) History
 		return &seriesPriorities{seriesQueue: seriesQueue{drawn: true, backlog: 50, peeks: peeks}, priorities: 5}
 	}}
 	h := c.drawLegal(r, shape{ops: n, clients: clients, pace: 2, spread: 3 * int64(clients), unknown: unknown / 1.5})
-	h.sort()
-	return h
+	return byReturn(h)
 }
 
 // TestLongPriorities judges what no search could, right and wrong.

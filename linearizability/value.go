@@ -31,7 +31,7 @@ var Null Value
 // Int returns the value of a whole number.
 func Int(n int64) Value { return Value{kind: kindInt, number: n} }
 
-// Str returns the value of a string. Strings should be valid UTF-8, or [Write] refuses them.
+// Str returns the value of a string. Strings should be valid UTF-8, or JSON cannot hold them.
 func Str(s string) Value { return Value{kind: kindStr, text: s} }
 
 // Bool returns a truth value: the result of a try-lock that has no tokens.

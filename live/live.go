@@ -16,7 +16,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/linearizability/parts"
+	"github.com/zktorture/zktorture/linearizability/histories"
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
@@ -499,7 +499,7 @@ func (r *liveRun) recordHistory(l *Round, h linearizability.History) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := parts.Write(r.cfg.History, h); err != nil {
+	if err := histories.WritePart(r.cfg.History, h); err != nil {
 		return fmt.Errorf("live: the history cannot be written: %w", err)
 	}
 	return nil

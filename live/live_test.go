@@ -18,6 +18,7 @@ import (
 	"github.com/zktorture/zktorture/internal/testkit"
 	_ "github.com/zktorture/zktorture/internal/testkit/broken"
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/histories"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
 	"github.com/zktorture/zktorture/recipes"
@@ -97,7 +98,7 @@ func TestRealServers(t *testing.T) {
 		if ok, _, err := admin.Conn.Exists("/live/" + kind); ok || err != nil {
 			t.Errorf("the root path is still there: %v", err)
 		}
-		h, err := linearizability.Read(&history)
+		h, err := histories.Read(&history)
 		if err != nil {
 			t.Fatal(err)
 		}

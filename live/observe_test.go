@@ -18,6 +18,7 @@ import (
 	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/internal/testkit/broken"
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/histories"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
 	"github.com/zktorture/zktorture/recipes"
@@ -187,7 +188,7 @@ func TestLostRepliesAreSettled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h, err := linearizability.Read(&file)
+			h, err := histories.Read(&file)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,13 +11,14 @@ import (
 
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/histories"
 )
 
 // A check that exceeds its limits is unknown, and says what was tried.
 func TestCheckKeepsToItsLimits(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hard.jsonl")
 	var hard bytes.Buffer
-	if err := errors.Join(linearizability.Write(&hard, subsetSum(200)),
+	if err := errors.Join(histories.Write(&hard, subsetSum(200)),
 		os.WriteFile(file, hard.Bytes(), 0o644)); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/internal/resource/memory"
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/histories"
 	"github.com/zktorture/zktorture/live/worker"
 )
 
@@ -119,12 +120,12 @@ func readHistory(file string) (linearizability.History, error) {
 		return nil, err
 	}
 	defer in.Close()
-	return linearizability.Read(in)
+	return histories.Read(in)
 }
 
 // whole reads the whole history, then judges it.
 func (k *checkCmd) whole(model linearizability.Model, in io.Reader) (judged, error) {
-	history, err := linearizability.Read(in)
+	history, err := histories.Read(in)
 	if err != nil {
 		return judged{}, err
 	}
@@ -145,7 +146,7 @@ func (k *checkCmd) whole(model linearizability.Model, in io.Reader) (judged, err
 func (k *checkCmd) stream(model linearizability.Model, in io.Reader) (j judged, err error) {
 	streams := map[string]*linearizability.Stream{}
 	j.grants = map[string]*worker.Grants{}
-	for op, err := range linearizability.ReadEach(in) {
+	for op, err := range histories.ReadEach(in) {
 		if err != nil {
 			return judged{}, err
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/histories"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/live/ensemble"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
@@ -76,7 +77,7 @@ func run(t *testing.T, e *ensemble.Ensemble, observer *zkclient.Client, kind, co
 	if err := errors.Join(err, context.Cause(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	h, err := linearizability.Read(&history)
+	h, err := histories.Read(&history)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/histories"
 	"github.com/zktorture/zktorture/live"
 )
 
@@ -81,7 +82,7 @@ func (r *runResult) struck(v *violation) error {
 	if err := v.read(); err != nil {
 		return err
 	}
-	history, err := linearizability.Read(bytes.NewReader(v.history))
+	history, err := histories.Read(bytes.NewReader(v.history))
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	lin "github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/histories"
 	"github.com/zktorture/zktorture/results/internal/correct"
 	"github.com/zktorture/zktorture/results/internal/longhistory"
 )
@@ -90,7 +91,7 @@ func hardPriorities(n int) lin.History {
 	if err := longhistory.WriteHard(&text, n/3); err != nil {
 		return nil
 	}
-	h, _ := lin.Read(strings.NewReader(text.String()))
+	h, _ := histories.Read(strings.NewReader(text.String()))
 	return h
 }
 
@@ -190,7 +191,7 @@ func measureScale(ctx context.Context) (any, error) {
 func (j *judging) shape(s scaleShape) (scaled, error) {
 	h := s.history(scaleOperations)
 	n := len(h)
-	file, err := j.file("shape.jsonl", func(w io.Writer) error { return lin.Write(w, h) })
+	file, err := j.file("shape.jsonl", func(w io.Writer) error { return histories.Write(w, h) })
 	if err != nil {
 		return scaled{}, err
 	}

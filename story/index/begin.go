@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/linearizability/parts"
+	"github.com/zktorture/zktorture/linearizability/histories"
 )
 
 // BeginName is the file in which a run describes itself at its start.
@@ -90,7 +90,7 @@ func WholeRounds(history *os.File) (whole io.Reader, rest int64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	return parts.Whole(history, info.Size())
+	return histories.WholeParts(history, info.Size())
 }
 
 // errCutOff reports the part of a history that was left out.
@@ -104,14 +104,14 @@ func errCutOff(rest int64) error {
 // the rest.
 func (b *builder) operations(name string, file *os.File) (h linearizability.History, complete bool, err error) {
 	if _, begun := b.begins[path.Dir(name)]; !begun || path.Base(name) != HistoryName {
-		h, err = linearizability.Read(file)
+		h, err = histories.Read(file)
 		return h, err == nil, err
 	}
 	whole, rest, err := WholeRounds(file)
 	if err != nil {
 		return nil, false, err
 	}
-	if h, err = linearizability.Read(whole); err == nil && rest > 0 {
+	if h, err = histories.Read(whole); err == nil && rest > 0 {
 		return h, true, errCutOff(rest)
 	}
 	return h, err == nil, err

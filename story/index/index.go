@@ -10,7 +10,7 @@
 //	a run                 a JSON object with workload and verdict, as torture run --json prints it; also
 //	                      one a line
 //	the begin of a run    a JSON object with the format [BeginFormat]
-//	a history             one operation a line, see [linearizability.Read]
+//	a history             one operation a line, see [histories.Read]
 //
 // Other files are skipped. A file that begins like one of these and cannot be read is listed as a problem.
 //

@@ -13,6 +13,7 @@ import (
 	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/internal/testkit/broken"
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/histories"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/story/index"
@@ -79,7 +80,7 @@ func history(t *testing.T, n int) string {
 		h = append(h, o)
 	}
 	var out strings.Builder
-	if err := linearizability.Write(&out, h); err != nil {
+	if err := histories.Write(&out, h); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

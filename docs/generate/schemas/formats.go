@@ -89,7 +89,7 @@ func of[T any]() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 
 func named(name string) []reflect.Type { return []reflect.Type{formats.Of(name)} }
 
-// operation is a line of a history, as package linearizability reads and writes it.
+// operation is a line of a history, as package histories reads and writes it.
 type operation struct {
 	// Client is the number of the caller, which has one call at a time. After an operation of unknown outcome a client
 	// goes on under another number.

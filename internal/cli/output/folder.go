@@ -15,6 +15,7 @@ import (
 
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/histories"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story/index"
 )
@@ -123,7 +124,7 @@ func (o *Folder) Counterexamples(cfg sim.Config, result sim.Result) (saved Evide
 func (o *Folder) Histories(result sim.Result) (saved Evidence) {
 	for _, found := range result.Violations {
 		history, _ := found.History.(linearizability.History)
-		saved.Save(o, result, found, "jsonl", func(w io.Writer) error { return linearizability.Write(w, history) })
+		saved.Save(o, result, found, "jsonl", func(w io.Writer) error { return histories.Write(w, history) })
 	}
 	return saved
 }
@@ -182,7 +183,7 @@ func (o *Folder) Disputed(c *console.Context, r sim.Result) error {
 func SaveDisputed(c *console.Context, dir, name string, inputs map[string]linearizability.History) error {
 	for _, checker := range slices.Sorted(maps.Keys(inputs)) {
 		var data bytes.Buffer
-		if err := linearizability.Write(&data, inputs[checker]); err != nil {
+		if err := histories.Write(&data, inputs[checker]); err != nil {
 			return err
 		}
 		sum := sha256.Sum256(data.Bytes())

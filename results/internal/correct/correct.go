@@ -4,7 +4,7 @@
 // put some time before its instant and its return some time after, without overlap within a client. So clients
 // overlap, and the order in which operations took effect is forgotten. Some replies are lost, perhaps long before the
 // request takes effect, and some requests, which have no effect. After either the client continues under a new
-// number, as in a [linearizability.Recorder]. Stamps may be coarse, so that many are equal.
+// number, as by a Recorder of package histories. Stamps may be coarse, so that many are equal.
 //
 // In a history with stale reads, sessions are connected to lagging servers: a read sees an earlier state of the
 // object, but none older than the session's last write or read (ZooKeeper Programmer's Guide, "Consistency

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/histories"
 )
 
 // WriteHard writes a history of a priority queue that only its monitor can decide. n values of one priority are
@@ -34,5 +35,5 @@ func WriteHard(w io.Writer, n int) error {
 	add(n, "offer", "b", 13, 14)
 	add(n, "poll", "b", 31, 32)
 	add(n, "poll", "a", 33, 34)
-	return linearizability.Write(w, h)
+	return histories.Write(w, h)
 }

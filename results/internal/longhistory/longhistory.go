@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/histories"
 )
 
 // Config describes a history.
@@ -37,7 +38,7 @@ const (
 	spread = 24
 )
 
-// Write draws a history and writes it in the format of [linearizability.Write]. Equal configurations make equal
+// Write draws a history and writes it in the format of [histories.Write]. Equal configurations make equal
 // histories. The error is for an invalid Config, or w's.
 func Write(w io.Writer, cfg Config) error {
 	d := &drawing{Config: cfg, out: w, random: rand.New(rand.NewPCG(cfg.Seed, 0)), busy: make([]int64, cfg.Clients),
@@ -107,7 +108,7 @@ func (d *drawing) write(before int64) {
 		if op.Outcome == linearizability.Unknown {
 			op.Return = linearizability.Forever
 		}
-		d.err = linearizability.Write(d.out, linearizability.History{op})
+		d.err = histories.Write(d.out, linearizability.History{op})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/histories"
 	"github.com/zktorture/zktorture/results/internal/longhistory"
 )
 
@@ -15,7 +16,7 @@ func drawn(t *testing.T, cfg longhistory.Config) (linearizability.History, []byt
 	if err := longhistory.Write(&data, cfg); err != nil {
 		t.Fatal(err)
 	}
-	h, err := linearizability.Read(bytes.NewReader(data.Bytes()))
+	h, err := histories.Read(bytes.NewReader(data.Bytes()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestHard(t *testing.T) {
 	if err := longhistory.WriteHard(&data, 2); err != nil {
 		t.Fatal(err)
 	}
-	h, err := linearizability.Read(&data)
+	h, err := histories.Read(&data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func BenchmarkJudge(b *testing.B) {
 			b.SetBytes(int64(file.Len()))
 			b.ReportAllocs()
 			for b.Loop() {
-				h, err := linearizability.Read(bytes.NewReader(file.Bytes()))
+				h, err := histories.Read(bytes.NewReader(file.Bytes()))
 				if err != nil || len(h) != n {
 					b.Fatal(len(h), err)
 				}

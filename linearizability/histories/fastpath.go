@@ -1,8 +1,10 @@
-package linearizability
+package histories
 
 import (
 	"bytes"
 	"slices"
+
+	lin "github.com/zktorture/zktorture/linearizability"
 )
 
 // fastDecoder decodes the lines that [Write] and most other programs write: an object of known fields, none of them
@@ -59,7 +61,7 @@ const (
 )
 
 // parse reads a line, which has no blanks around it, into an operation that is zero.
-func (p *fastDecoder) parse(line []byte, op *Operation) bool {
+func (p *fastDecoder) parse(line []byte, op *lin.Operation) bool {
 	p.rest = line
 	seen := 0
 	for i := 0; ; i++ {
@@ -115,7 +117,7 @@ func (p *fastDecoder) newPiece(i int) int {
 }
 
 // read reads the value of a field.
-func (p *fastDecoder) read(field int, op *Operation) (ok bool) {
+func (p *fastDecoder) read(field int, op *lin.Operation) (ok bool) {
 	switch field {
 	case fieldClient:
 		var n int64
@@ -132,7 +134,7 @@ func (p *fastDecoder) read(field int, op *Operation) (ok bool) {
 	case fieldCall:
 		ok = p.stamp(&op.Call)
 	case fieldReturn:
-		op.Return = Forever
+		op.Return = lin.Forever
 		ok = p.word("null") || p.stamp(&op.Return)
 	case fieldObject:
 		ok = p.name(&op.Object)
@@ -144,7 +146,7 @@ func (p *fastDecoder) read(field int, op *Operation) (ok bool) {
 	return ok
 }
 
-func (p *fastDecoder) outcome(o *Outcome) bool {
+func (p *fastDecoder) outcome(o *lin.Outcome) bool {
 	text, ok := p.text()
 	return ok && o.UnmarshalText(text) == nil
 }
@@ -234,21 +236,21 @@ func (p *fastDecoder) number() (n int64, ok bool) {
 	return n, true
 }
 
-func (p *fastDecoder) value(v *Value) bool {
+func (p *fastDecoder) value(v *lin.Value) bool {
 	switch {
 	case p.word("null"):
-		*v = Null
+		*v = lin.Null
 	case p.word("true"):
-		*v = Bool(true)
+		*v = lin.Bool(true)
 	case p.word("false"):
-		*v = Bool(false)
+		*v = lin.Bool(false)
 	case len(p.rest) > 0 && p.rest[0] == '"':
 		text, ok := p.text()
-		*v = Str(string(text))
+		*v = lin.Str(string(text))
 		return ok
 	default:
 		n, ok := p.number()
-		*v = Int(n)
+		*v = lin.Int(n)
 		return ok
 	}
 	return true

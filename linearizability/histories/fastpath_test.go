@@ -1,4 +1,4 @@
-package linearizability
+package histories
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	lin "github.com/zktorture/zktorture/linearizability"
 )
 
 var fastLines = []string{
@@ -21,13 +23,13 @@ var fastLines = []string{
 // A line that the fast path takes has the meaning that encoding/json gives it, and it takes the same whatever lines
 // came before.
 func sameFast(t rapid.TB, line []byte, before ...[]byte) (taken bool) {
-	var fast, slow Operation
+	var fast, slow lin.Operation
 	first, used := newFastDecoder(), newFastDecoder()
 	taken = first.parse(bytes.TrimSpace(line), &fast)
 	for _, l := range before {
-		used.parse(bytes.TrimSpace(l), new(Operation))
+		used.parse(bytes.TrimSpace(l), new(lin.Operation))
 	}
-	var later Operation
+	var later lin.Operation
 	if again := used.parse(bytes.TrimSpace(line), &later); again != taken || again && later != fast {
 		t.Fatalf("%q after %q: read %v %v, but at first %v %v", line, before, again, later, taken, fast)
 	}
@@ -37,7 +39,7 @@ func sameFast(t rapid.TB, line []byte, before ...[]byte) (taken bool) {
 	if err := slow.UnmarshalJSON(line); err != nil {
 		t.Fatalf("%q is read, although: %v", line, err)
 	}
-	if diff := cmp.Diff(slow, fast, cmp.AllowUnexported(Value{})); diff != "" {
+	if diff := cmp.Diff(slow, fast, cmp.AllowUnexported(lin.Value{})); diff != "" {
 		t.Fatalf("%q: %s", line, diff)
 	}
 	return true
@@ -58,8 +60,8 @@ func TestFastPathOfOperations(t *testing.T) {
 		if line, err := op.MarshalJSON(); err == nil {
 			sameFast(t, line)
 		}
-		op.Op, op.Object, op.Note, op.Arg, op.Result, op.Process = "poll", "", "", Int(int64(op.Client>>8)),
-			Str("v17"), Null
+		op.Op, op.Object, op.Note, op.Arg, op.Result, op.Process = "poll", "", "", lin.Int(int64(op.Client>>8)),
+			lin.Str("v17"), lin.Null
 		op.Client, op.Call, op.Return = op.Client>>8, op.Call>>8, op.Return>>8
 		if line, err := op.MarshalJSON(); err != nil || !sameFast(t, line) {
 			t.Fatalf("%s is not read on the fast path (%v)", line, err)

@@ -1,8 +1,12 @@
-package linearizability
+package histories
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"sync"
+
+	lin "github.com/zktorture/zktorture/linearizability"
 )
 
 // Recorder takes down the operations of clients as they run. The zero Recorder is ready for use, by any number of
@@ -10,7 +14,7 @@ import (
 //
 // A client has one call at a time. An operation of unknown outcome, however, is never over: it may still take effect.
 // From then on the client's operations are therefore recorded under a fresh client number, as Jepsen does, and
-// [Operation.Process] keeps the number that the client had. The fresh numbers of client 3 are 103, 203 and so on: the
+// [lin.Operation.Process] keeps the number that the client had. The fresh numbers of client 3 are 103, 203 and so on: the
 // step is a power of ten, at least 100, that is greater than any client's number.
 //
 // Client numbers must not be negative; stamps should come from one clock, read just before the call and just after
@@ -24,18 +28,18 @@ type Recorder struct {
 // Pending is an operation that has been called.
 type Pending struct {
 	recorder  *Recorder
-	operation Operation // with the client's own number
+	operation lin.Operation // with the client's own number
 	life      int
 	ended     bool
 }
 
 // Begin records that a client calls an operation. What is never ended stays in the history as an operation of unknown
 // outcome that did not return.
-func (r *Recorder) Begin(client int, op string, arg Value, stamp int64) *Pending {
+func (r *Recorder) Begin(client int, op string, arg lin.Value, stamp int64) *Pending {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := &Pending{recorder: r, life: r.lives[client], operation: Operation{
-		Client: client, Op: op, Arg: arg, Outcome: Unknown, Call: stamp, Return: Forever,
+	p := &Pending{recorder: r, life: r.lives[client], operation: lin.Operation{
+		Client: client, Op: op, Arg: arg, Outcome: lin.Unknown, Call: stamp, Return: lin.Forever,
 	}}
 	r.pending = append(r.pending, p)
 	return p
@@ -59,7 +63,7 @@ func (p *Pending) Note(text string) *Pending {
 
 // End records what became of the operation. An operation of unknown outcome is recorded as never returning, whatever
 // the stamp. Only the first End counts.
-func (p *Pending) End(outcome Outcome, result Value, stamp int64) {
+func (p *Pending) End(outcome lin.Outcome, result lin.Value, stamp int64) {
 	r := p.recorder
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +72,7 @@ func (p *Pending) End(outcome Outcome, result Value, stamp int64) {
 	}
 	p.ended = true
 	p.operation.Outcome, p.operation.Result = outcome, result
-	if outcome != Unknown {
+	if outcome != lin.Unknown {
 		p.operation.Return = stamp
 		return
 	}
@@ -79,19 +83,21 @@ func (p *Pending) End(outcome Outcome, result Value, stamp int64) {
 }
 
 // History returns what has been recorded so far, in order of return, then of call.
-func (r *Recorder) History() History {
+func (r *Recorder) History() lin.History {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	stride := r.stride()
-	h := make(History, len(r.pending))
+	h := make(lin.History, len(r.pending))
 	for i, p := range r.pending {
 		h[i] = p.operation
 		if p.life > 0 {
-			h[i].Process = Int(int64(p.operation.Client))
+			h[i].Process = lin.Int(int64(p.operation.Client))
 			h[i].Client += p.life * stride
 		}
 	}
-	h.sort()
+	slices.SortStableFunc(h, func(a, b lin.Operation) int {
+		return cmp.Or(cmp.Compare(a.Return, b.Return), cmp.Compare(a.Call, b.Call), cmp.Compare(a.Client, b.Client))
+	})
 	return h
 }
 

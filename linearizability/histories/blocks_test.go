@@ -1,4 +1,4 @@
-package linearizability
+package histories
 
 import (
 	"bytes"
@@ -13,10 +13,12 @@ import (
 	"testing/iotest"
 
 	"pgregory.net/rapid"
+
+	lin "github.com/zktorture/zktorture/linearizability"
 )
 
 // readByLine is what Read has to be the same as: line after line.
-func readByLine(r io.Reader) (h History, err error) {
+func readByLine(r io.Reader) (h lin.History, err error) {
 	for op, err := range ReadEach(r) {
 		if err != nil {
 			return h, err

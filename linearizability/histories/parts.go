@@ -1,23 +1,22 @@
-// Package parts keeps histories in a file that grows part by part. If the program that writes it is
-// killed, it is known which parts are whole.
-package parts
+package histories
 
 import (
 	"bytes"
 	"fmt"
 	"io"
 
-	"github.com/zktorture/zktorture/linearizability"
+	lin "github.com/zktorture/zktorture/linearizability"
 )
 
-// Write writes a part of a history as [linearizability.Write] does, all at once and with an empty line
-// after it. An empty history is no part.
-func Write(w io.Writer, h linearizability.History) error {
+// WritePart writes a part of a history as [Write] does, all at once and with an empty line after it, to a file that
+// grows part by part. If the program that writes it is killed, [WholeParts] knows which parts are whole. An empty history
+// is no part.
+func WritePart(w io.Writer, h lin.History) error {
 	if len(h) == 0 {
 		return nil
 	}
 	var part bytes.Buffer
-	if err := linearizability.Write(&part, h); err != nil {
+	if err := Write(&part, h); err != nil {
 		return err
 	}
 	part.WriteByte('\n')
@@ -33,11 +32,10 @@ var end = []byte("\n\n")
 // chunkSize is how much of a file is looked through at a time, in bytes.
 const chunkSize = 1 << 16
 
-// Whole returns a reader of the parts that [Write] wrote to the end, and how many bytes after them are of
-// a part that was cut off. If each part is independent, such as the history of one object, the part that
-// is left out cannot explain the others. For a history that is cut off anywhere else that does not hold,
-// and [linearizability.Read] refuses it.
-func Whole(file io.ReaderAt, size int64) (whole *io.SectionReader, rest int64, err error) {
+// WholeParts returns a reader of the parts that [WritePart] wrote to the end, and how many bytes after them are of a part
+// that was cut off. If each part is independent, such as the history of one object, the part that is left out cannot
+// explain the others. For a history that is cut off anywhere else that does not hold, and [Read] refuses it.
+func WholeParts(file io.ReaderAt, size int64) (whole *io.SectionReader, rest int64, err error) {
 	until, err := lastEnd(file, size)
 	if err != nil {
 		return nil, 0, err

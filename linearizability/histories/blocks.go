@@ -1,4 +1,4 @@
-package linearizability
+package histories
 
 import (
 	"bytes"
@@ -8,10 +8,12 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	lin "github.com/zktorture/zktorture/linearizability"
 )
 
 // readBlocks is [Read] in blocks of about so many bytes.
-func readBlocks(r io.Reader, size int) (History, error) {
+func readBlocks(r io.Reader, size int) (lin.History, error) {
 	p := &blockReader{in: r, size: size, work: make(chan *block)}
 	defer p.stop()
 	err := p.read()
@@ -32,9 +34,9 @@ type block struct {
 	text   []byte
 	first  int  // the number of its first line
 	last   bool // the file ends with it
-	into   History
-	parsed chan History // what was read into it
-	err    error        // what is wrong with the line after that
+	into   lin.History
+	parsed chan lin.History // what was read into it
+	err    error            // what is wrong with the line after that
 }
 
 // blockReader hands blocks to parsers, and collects what they read in the order of the file.
@@ -44,7 +46,7 @@ type blockReader struct {
 	rest    []byte // the beginning of a line
 	lines   int    // handed out so far …
 	bytes   int64  // … and how long they were
-	history History
+	history lin.History
 	kept    int      // operations at the beginning of history that are collected
 	open    []*block // handed out and not collected
 	free    []*block
@@ -75,7 +77,7 @@ func (p *blockReader) read() error {
 
 func (p *blockReader) spare() *block {
 	if len(p.free) == 0 {
-		return &block{text: make([]byte, 0, p.size), parsed: make(chan History, 1)}
+		return &block{text: make([]byte, 0, p.size), parsed: make(chan lin.History, 1)}
 	}
 	b := p.free[len(p.free)-1]
 	p.free = p.free[:len(p.free)-1]
@@ -191,7 +193,7 @@ func (p *blockReader) parse() {
 }
 
 // parse returns the operations of a block up to the first that is wrong.
-func (b *block) parse(fast *fastDecoder) History {
+func (b *block) parse(fast *fastDecoder) lin.History {
 	read, text := b.into, b.text
 	for number := b.first; len(text) > 0; number++ {
 		line, rest, ended := bytes.Cut(text, []byte("\n"))
@@ -203,7 +205,7 @@ func (b *block) parse(fast *fastDecoder) History {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
-		read = append(read, Operation{})
+		read = append(read, lin.Operation{})
 		if b.err = fast.parseNumbered(line, number, b.last && !ended, &read[len(read)-1]); b.err != nil {
 			read = read[:len(read)-1]
 			break

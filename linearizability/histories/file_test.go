@@ -1,38 +1,39 @@
-package linearizability
+package histories
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"math"
 	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"pgregory.net/rapid"
+
+	lin "github.com/zktorture/zktorture/linearizability"
 )
 
-func drawValue(t *rapid.T) Value {
+func drawValue(t *rapid.T) lin.Value {
 	return rapid.OneOf(
-		rapid.Just(Null), rapid.Just(Bool(true)), rapid.Just(Bool(false)),
-		rapid.Map(rapid.Int64(), Int), rapid.Map(rapid.String(), Str),
+		rapid.Just(lin.Null), rapid.Just(lin.Bool(true)), rapid.Just(lin.Bool(false)),
+		rapid.Map(rapid.Int64(), lin.Int), rapid.Map(rapid.String(), lin.Str),
 	).Draw(t, "value")
 }
 
-func drawOperation(t *rapid.T) Operation {
-	return Operation{
+func drawOperation(t *rapid.T) lin.Operation {
+	return lin.Operation{
 		Client: rapid.Int().Draw(t, "client"), Op: rapid.String().Draw(t, "op"),
-		Arg: drawValue(t), Result: drawValue(t), Outcome: rapid.SampledFrom([]Outcome{OK, Fail, Unknown}).Draw(t,
+		Arg: drawValue(t), Result: drawValue(t), Outcome: rapid.SampledFrom([]lin.Outcome{lin.OK, lin.Fail, lin.Unknown}).Draw(t,
 			"outcome"),
-		Call: rapid.Int64().Draw(t, "call"), Return: rapid.OneOf(rapid.Just(Forever), rapid.Int64()).Draw(t, "return"),
+		Call: rapid.Int64().Draw(t, "call"), Return: rapid.OneOf(rapid.Just(lin.Forever), rapid.Int64()).Draw(t, "return"),
 		Object: rapid.String().Draw(t, "object"), Note: rapid.String().Draw(t, "note"), Process: drawValue(t),
 	}
 }
 
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := History(rapid.SliceOf(rapid.Custom(drawOperation)).Draw(t, "history"))
+		h := lin.History(rapid.SliceOf(rapid.Custom(drawOperation)).Draw(t, "history"))
 		var file bytes.Buffer
 		if err := Write(&file, h); err != nil {
 			t.Fatal(err)
@@ -43,7 +44,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			t.Fatalf("read %v, %v; want %v", got, err, h)
 		}
 		for i, line := range slices.Collect(strings.Lines(text)) {
-			var op Operation
+			var op lin.Operation
 			if err := json.Unmarshal([]byte(line), &op); err != nil || op != h[i] {
 				t.Fatalf("%q as JSON is %v, %v", line, op, err)
 			}
@@ -54,28 +55,30 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	})
 }
 
+// operations are of all outcomes.
+var operations = lin.History{
+	{Client: 3, Op: "poll", Result: lin.Str("v17"), Call: 1041, Return: 1077},
+	{Client: 1, Op: "offer", Arg: lin.Str("<v18>"), Outcome: lin.Unknown, Call: 1050, Return: lin.Forever},
+	{Client: 2, Op: "acquire", Result: lin.Int(-7), Outcome: lin.Fail, Object: "/lock", Note: "no node", Process: lin.Int(0)},
+}
+
 // TestFileFormat holds the format to the letter: other programs write it too.
 func TestFileFormat(t *testing.T) {
 	const file = `{"client":3,"op":"poll","arg":null,"result":"v17","outcome":"ok","call":1041,"return":1077}
 {"client":1,"op":"offer","arg":"<v18>","result":null,"outcome":"unknown","call":1050,"return":null}
 {"client":2,"op":"acquire","arg":null,"result":-7,"outcome":"fail","call":0,"return":0,"object":"/lock","note":"no node","process":0}
 `
-	want := History{
-		{Client: 3, Op: "poll", Result: Str("v17"), Call: 1041, Return: 1077},
-		{Client: 1, Op: "offer", Arg: Str("<v18>"), Outcome: Unknown, Call: 1050, Return: Forever},
-		{Client: 2, Op: "acquire", Result: Int(-7), Outcome: Fail, Object: "/lock", Note: "no node", Process: Int(0)},
-	}
 	got, err := Read(strings.NewReader(file))
-	if err != nil || !slices.Equal(got, want) {
-		t.Fatalf("read %v, %v; want %v", got, err, want)
+	if err != nil || !slices.Equal(got, operations) {
+		t.Fatalf("read %v, %v; want %v", got, err, operations)
 	}
 	var written strings.Builder
-	if err := Write(&written, want); err != nil || written.String() != file {
+	if err := Write(&written, operations); err != nil || written.String() != file {
 		t.Errorf("wrote %s, %v; want %s", written.String(), err, file)
 	}
 	loose := "\n  {\"return\":2,\"call\":1,\"outcome\":\"ok\",\"op\":\"release\",\"client\":4} \r\n\n"
 	got, err = Read(strings.NewReader(loose))
-	if want := (History{{Client: 4, Op: "release", Call: 1, Return: 2}}); err != nil || !slices.Equal(got, want) {
+	if want := (lin.History{{Client: 4, Op: "release", Call: 1, Return: 2}}); err != nil || !slices.Equal(got, want) {
 		t.Errorf("read %v, %v; want %v", got, err, want)
 	}
 }
@@ -141,9 +144,8 @@ func TestBadFiles(t *testing.T) {
 
 // TestKilledWriter cuts a file at every byte: what was completely written can be read.
 func TestKilledWriter(t *testing.T) {
-	h := readTranscripts(t, "queue")[0].history
 	var file bytes.Buffer
-	if err := Write(&file, h); err != nil {
+	if err := Write(&file, operations); err != nil {
 		t.Fatal(err)
 	}
 	for n := range file.Len() {
@@ -155,8 +157,8 @@ func TestKilledWriter(t *testing.T) {
 		} else if len(rest) > 0 && !errors.Is(err, errTruncated) {
 			t.Fatalf("cut at byte %d: the error is %v", n, err)
 		}
-		if !slices.Equal(got, h[:complete]) {
-			t.Fatalf("cut at byte %d: read %v, want %v", n, got, h[:complete])
+		if !slices.Equal(got, operations[:complete]) {
+			t.Fatalf("cut at byte %d: read %v, want %v", n, got, operations[:complete])
 		}
 	}
 }
@@ -165,17 +167,17 @@ func TestKilledWriter(t *testing.T) {
 func TestEscapesAreRead(t *testing.T) {
 	const line = `{"client":3,"op":"poll","result":"\ud83d\ude00\\ud800é","outcome":"ok","call":1,"return":2}`
 	h, err := Read(strings.NewReader(line))
-	if err != nil || h[0].Result != Str("😀\\ud800é") {
+	if err != nil || h[0].Result != lin.Str("😀\\ud800é") {
 		t.Errorf("read %v, %v", h, err)
 	}
 }
 
 func TestWriteRefusesWhatJSONCannotHold(t *testing.T) {
-	err := Write(&bytes.Buffer{}, History{{Op: "poll", Return: 1}, {Op: "offer", Arg: Str("\xff"), Return: 3}})
+	err := Write(&bytes.Buffer{}, lin.History{{Op: "poll", Return: 1}, {Op: "offer", Arg: lin.Str("\xff"), Return: 3}})
 	if err == nil || !strings.Contains(err.Error(), "operation 2") || !strings.Contains(err.Error(), "UTF-8") {
 		t.Errorf("the error is %v", err)
 	}
-	if err := Write(&bytes.Buffer{}, History{{Outcome: 7}}); err == nil || !strings.Contains(err.Error(), "outcome 7") {
+	if err := Write(&bytes.Buffer{}, lin.History{{Outcome: 7}}); err == nil || !strings.Contains(err.Error(), "outcome 7") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -200,37 +202,10 @@ func FuzzRead(f *testing.F) {
 		if again, err := Read(&file); err != nil || !slices.Equal(again, h) {
 			t.Fatalf("read %v, wrote it, and read %v, %v", h, again, err)
 		}
-		for _, m := range []Model{Lock(), Queue()} {
+		for _, m := range []lin.Model{lin.Lock(), lin.Queue()} {
 			if len(h) < 10 {
-				Check(m, h, Options{})
+				lin.Check(m, h, lin.Options{})
 			}
 		}
 	})
-}
-
-func TestValue(t *testing.T) {
-	for v, want := range map[Value]string{
-		Null: "null", Int(math.MinInt64): "-9223372036854775808", Str("null"): "null", Bool(true): "true",
-	} {
-		if v.String() != want {
-			t.Errorf("%#v is %q, want %q", v, v.String(), want)
-		}
-	}
-	if Null == Str("null") || Null == Int(0) || Null == Bool(false) || !Null.IsNull() || Int(0).IsNull() {
-		t.Error("null is taken for something else")
-	}
-	if Int(7).Int() != 7 || Str("7").Int() != 0 || Bool(true).Int() != 0 {
-		t.Error("Int does not return the number")
-	}
-}
-
-func TestModelIsNeeded(t *testing.T) {
-	if err := (Model{}).Validate(nil); err == nil {
-		t.Error("an empty model was accepted")
-	}
-	var assumption *assumptionError
-	err := Queue().Validate(History{{Client: 4, Op: "pop"}})
-	if !errors.As(err, &assumption) || assumption.Operation.Client != 4 {
-		t.Errorf("the error is %#v", err)
-	}
 }
