@@ -220,13 +220,10 @@ func (r *traceReader) connect(e *Event, c *clientState) {
 	before := c.session
 	c.due, c.session = nil, e.Session
 	switch {
-	case e.Session < 0:
-		e.Kind, e.Session = kindLearns, before
-		c.armed = nil
-		if before >= 0 {
-			r.story.Sessions[before].Learned = e.Step
-		}
-	case e.Server < 0:
+	case e.Session < 0 && before >= 0:
+		e.Kind, e.Session, c.armed = kindLearns, before, nil
+		r.story.Sessions[before].Learned = e.Step
+	case e.Session < 0 || e.Server < 0:
 		e.Kind = kindRefused
 	case e.Session != before:
 		e.Kind, c.connected = kindBegins, e.Step

@@ -23,7 +23,7 @@ var assets embed.FS
 var pageTemplate = template.Must(template.ParseFS(assets, "page/page.html"))
 
 // pageMax bounds a page, in bytes: it opens at once, and can be attached to a report.
-const pageMax = 1 << 20
+const pageMax = 400 << 10
 
 // page is the data of the template.
 type page struct {
@@ -64,12 +64,15 @@ func tick(frames []frame, stamp int64) string {
 // mark is an entry of the legend.
 type mark struct{ Class, Text string }
 
-// HTML writes the story as one self-contained page of at most 1 MB. A run that is too long to draw keeps its end. The
+// HTML writes the story as one self-contained page of at most 400 KB. A run that is too long to draw keeps its end. The
 // error is that of w, or says that the story does not fit.
 func (s *Story) HTML(w io.Writer) error {
 	var out strings.Builder
-	if err := pageTemplate.Execute(&out, newPage(prose{s.clipped()})); err != nil {
-		return fmt.Errorf("story: the page: %w", err)
+	for events := eventsMax; events == eventsMax || out.Len() > pageMax && events >= eventsMin; events /= 2 {
+		out.Reset()
+		if err := pageTemplate.Execute(&out, newPage(prose{s.clipped(events)})); err != nil {
+			return fmt.Errorf("story: the page: %w", err)
+		}
 	}
 	if out.Len() > pageMax {
 		return fmt.Errorf("story: the page would have %d KB, and %d KB is the most: "+
@@ -134,6 +137,7 @@ func (p page) drawFolded() template.HTML {
 // Bounds of a page. A minimised story has a tenth of each.
 const (
 	eventsMax  = 400
+	eventsMin  = 25 // if they are long
 	znodesMax  = 400
 	messageMax = 4 << 10  // bytes
 	fieldMax   = 1 << 8   // bytes of one path or result
@@ -142,7 +146,7 @@ const (
 
 // clipped returns the story cut to the bounds. It keeps the end of a run, where the violation is, and the cited
 // znodes.
-func (s *Story) clipped() *Story {
+func (s *Story) clipped(events int) *Story {
 	t := *s.Folded()
 	t.Title, t.Message, t.Note = clip(t.Title, messageMax), clip(t.Message, messageMax), clip(t.Note, messageMax)
 	t.Events = append([]Event(nil), t.Events...)
@@ -152,7 +156,7 @@ func (s *Story) clipped() *Story {
 			*text = clip(*text, fieldMax)
 		}
 	}
-	if gone := len(t.Events) - eventsMax; gone > 0 {
+	if gone := len(t.Events) - events; gone > 0 {
 		t.Events = t.Events[gone:]
 		for i := range t.Events {
 			e := &t.Events[i]

@@ -29,7 +29,7 @@ func (d *diagram) arrows() {
 }
 
 func (d *diagram) arrow(i int, e Event) {
-	at, client, server := y(d.row[i]), d.clients[e.Client], d.server(e)
+	at, client, server := d.y(d.row[i]), d.clients[e.Client], d.server(e)
 	switch e.Kind {
 	case kindExchange:
 		d.message("request", client, d.sent(i, e), server, at-apart)
@@ -51,7 +51,7 @@ func (d *diagram) arrow(i int, e Event) {
 
 // fault draws a message lost with a connection, as far as it got.
 func (d *diagram) fault(i int, e Event) {
-	at, client, server := y(d.row[i]), d.clients[e.Client], d.server(e)
+	at, client, server := d.y(d.row[i]), d.clients[e.Client], d.server(e)
 	half := (client + server) / 2
 	switch world.Lost(e.Lost) {
 	case world.LostRequest:
@@ -75,8 +75,8 @@ func (d *diagram) unanswered(i int, e Event) {
 	for j := i + 1; j < len(d.story.Events); j++ {
 		other := d.story.Events[j]
 		if other.Client == e.Client && d.row[j] >= 0 && (other.Kind == kindFault || other.Kind == kindClosed) {
-			d.message("reply lost", server, y(d.row[i]), half, y(d.row[j]))
-			d.cross(half, y(d.row[j]))
+			d.message("reply lost", server, d.y(d.row[i]), half, d.y(d.row[j]))
+			d.cross(half, d.y(d.row[j]))
 			return
 		}
 	}
@@ -94,7 +94,7 @@ func (d *diagram) server(e Event) float64 { return d.servers[max(0, min(e.Server
 // sent is where a request starts: at the last row of its client, or of any client, in the step that sent it.
 func (d *diagram) sent(i int, e Event) float64 {
 	if e.Sent >= e.Step {
-		return y(d.row[i]) - apart
+		return d.y(d.row[i]) - apart
 	}
 	start := -1
 	for j, other := range d.story.Events[:i] {
@@ -105,13 +105,13 @@ func (d *diagram) sent(i int, e Event) float64 {
 	if start < 0 {
 		return max(headHeight, d.at(e.Sent))
 	}
-	return y(start)
+	return d.y(start)
 }
 
 // from is where a message from the server starts: at its cause.
 func (d *diagram) from(i int, e Event) float64 {
 	if e.From < 0 || d.row[e.From] < 0 {
-		return y(d.row[i])
+		return d.y(d.row[i])
 	}
-	return y(d.row[e.From])
+	return d.y(d.row[e.From])
 }

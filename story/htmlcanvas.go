@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // canvas collects the shapes of an SVG picture. The style sheet sets colours and strokes, by class.
@@ -87,16 +86,20 @@ const shrinkMost = 0.8
 // growMost is the largest scale.
 const growMost = 1.2
 
-// glyphWidth is about the width of a character in the pictures, slightly more than in the usual fonts.
-const glyphWidth = 6.3
+// Widths of a character in the pictures, about: more than in the usual fonts.
+const (
+	glyphWidth = 7.2
+	boldGlyph  = 8.2
+)
 
-// fit shortens a text to width.
-func fit(text string, width float64) string {
-	n := max(int(width/glyphWidth), 2)
-	if utf8.RuneCountInString(text) <= n {
-		return text
+func textWidth(text string) float64 { return float64(length(text)) * glyphWidth }
+
+func boldWidth(text string) float64 { return float64(length(text)) * boldGlyph }
+
+// widest is the width of the longest of lines in bold.
+func widest(lines []string) (width float64) {
+	for _, line := range lines {
+		width = max(width, boldWidth(line))
 	}
-	return strings.TrimRight(string([]rune(text)[:n-1]), " ") + "…"
+	return width
 }
-
-func textWidth(text string) float64 { return float64(utf8.RuneCountInString(text)) * glyphWidth }

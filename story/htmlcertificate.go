@@ -26,8 +26,10 @@ const (
 	strip      = 6.0
 	rowGap     = 12.0
 	tickGap    = 34.0 // least distance of numbers
-	labelsMax  = 3    // lines of labels above a row
 )
+
+// chartColumns is the most characters of a label's line.
+const chartColumns = 130
 
 // chartRows bounds the rows. Rows without a cited operation are dropped first.
 const chartRows = 8
@@ -114,27 +116,29 @@ func (c *certificate) layHeights() {
 	c.height = at
 }
 
-// layLabels puts the labels above the bars, those of cited operations first. Other labels without room are left out.
+// layLabels puts the labels above the bars, those of cited operations first, on as many lines as they need. Other labels
+// have one line, and are left out if it has no room for them.
 func (c *certificate) layLabels(r *chartRow) {
-	var ends [labelsMax][][2]float64
+	lines := [][][2]float64{nil} // what is taken, from the lowest line up
 	for _, asked := range []bool{true, false} {
 		for _, i := range r.operations {
 			o := c.story.Operations[i]
 			if o.Cited != asked {
 				continue
 			}
-			text := c.story.short(o.label())
-			if asked {
-				text = fit(text, chartWidth/3)
-			}
-			width := textWidth(text)
-			x := max(chartLeft, min(c.x(o.Call), chartWidth-width))
-			for line := range ends {
-				if free(ends[line], x, x+width) && (asked || line == 0) {
-					ends[line] = append(ends[line], [2]float64{x, x + width + glyphWidth})
-					r.labels = append(r.labels, chartLabel{i, line, x, text})
+			broken := breakLines(c.story.short(o.label()), chartColumns, "", "")
+			for _, text := range slices.Backward(broken) {
+				width := boldWidth(text)
+				x := max(chartLeft, min(c.x(o.Call), chartWidth-width))
+				line := slices.IndexFunc(lines, func(taken [][2]float64) bool { return free(taken, x, x+width) })
+				if !asked && (line != 0 || len(broken) > 1) {
 					break
 				}
+				if line < 0 {
+					line, lines = len(lines), append(lines, nil)
+				}
+				lines[line] = append(lines[line], [2]float64{x, x + width + glyphWidth})
+				r.labels = append(r.labels, chartLabel{i, line, x, text})
 			}
 		}
 	}

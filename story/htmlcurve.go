@@ -42,7 +42,7 @@ func (d *diagram) curveEnd() float64 {
 	return end
 }
 
-// jump labels the pivotal step with the rise of the curve.
+// jump labels the pivotal step with the rise of the curve, right of it.
 func (d *diagram) jump() {
 	p := d.story.Pivot
 	if p == nil || p.Step <= 0 {
@@ -50,7 +50,7 @@ func (d *diagram) jump() {
 	}
 	for _, f := range d.frames {
 		if f.Step == p.Step && f.Bottom > f.Top {
-			d.canvas.text("pivotal", d.curve+4, f.Top-5,
+			d.canvas.text("pivotal", d.curve+curveWidth+6, f.Top+4,
 				fmt.Sprintf("%.0f → %.0f %%", 100*p.Before.Share(), 100*p.After.Share()))
 		}
 	}

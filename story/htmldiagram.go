@@ -9,45 +9,42 @@ import (
 )
 
 // The space-time diagram, after Lamport ("Time, Clocks, and the Ordering of Events in a Distributed System", 1978):
-// time runs down, each client and each server has a line, messages are arrows. Servers stand in the middle and
-// clients' texts on the outside, so that with two clients no arrow crosses a text.
+// time runs down, each server and each client has a line, messages are arrows. Servers stand first, then the clients,
+// side by side; what happens is told to the right of all lines, so that no arrow crosses a text.
 //
-// A row is an event, or events of several clients in one step. A request starts at the row that sent it: a long arrow
-// is a decision that was outdated on arrival.
+// A row is an event. A request starts at the row that sent it: a long arrow is a decision that was outdated on arrival.
 
 // Geometry, in CSS pixels.
 const (
 	rowHeight   = 24.0
+	lineHeight  = 15.0 // of further lines of a row's text
 	headHeight  = 46.0
 	footHeight  = 14.0
 	gutterGap   = 16.0 // beside steps and times
-	laneGap     = 96.0 // from a client to the servers
-	serverGap   = 46.0
-	bandWidth   = 26.0 // of a session
+	edgeGap     = 14.0 // left of the servers
+	serverGap   = 20.0
+	laneGap     = 44.0 // right of the servers
+	clientGap   = 32.0
+	bandWidth   = 22.0 // of a session
 	barWidth    = 8.0  // of an operation
 	curveWidth  = 104.0
 	curveMargin = 26.0
 )
 
-// textWidths are the widths of clients' texts, by the number of clients.
-var textWidths = []float64{236, 236, 236, 182}
-
-const textWidthMany = 168
-
-// boldShare is the share of a text's characters that fits in bold.
-const boldShare = 0.88
+// textColumns is the width of texts in characters: with two clients they fit a telephone.
+const textColumns = 38
 
 type diagram struct {
 	canvas
 	story   prose
 	frames  []frame
-	row     []int // of each event, -1 if it is not drawn
-	rows    int
-	waits   int       // the first row of operations that wait for ever
-	clients []float64 // x of each lifeline
-	outward []float64 // -1: the text of a client is to the left of it, 1: to the right
+	row     []int      // of each event, -1 if it is not drawn
+	lines   [][]string // the text of each row; operations that wait for ever have the last ones
+	tops    []float64  // of each row, and the end of the last
+	clients []float64  // x of each lifeline
 	servers []float64
-	text    float64 // width of texts
+	names   float64 // x of the clients' names
+	texts   float64 // and of the texts
 	steps   float64 // right edge of the steps
 	times   float64 // and of the times
 	curve   float64 // x of the curve
@@ -55,91 +52,68 @@ type diagram struct {
 }
 
 func newDiagram(s prose, frames []frame) *diagram {
-	d := &diagram{story: s, frames: frames}
+	d := &diagram{story: s, frames: frames, tops: []float64{headHeight}}
 	d.layRows()
 	d.layLanes()
 	d.layFrames()
 	return d
 }
 
-// layRows assigns a row to each event.
+// layRows assigns a row to each event, and to each operation that waits for ever.
 func (d *diagram) layRows() {
-	taken := map[int]bool{} // clients in the last row
-	before := -1            // event in the last row
 	for i, e := range d.story.Events {
-		if d.story.silent(i) {
-			d.row = append(d.row, -1)
-			continue
+		d.row = append(d.row, -1)
+		if !d.story.silent(i) {
+			d.row[i] = len(d.lines)
+			d.layRow(d.story.wordsOfUser(e))
 		}
-		if before < 0 || !d.beside(e, d.story.Events[before], taken) {
-			d.rows++
-			clear(taken)
-		}
-		taken[e.Client], before = true, i
-		d.row = append(d.row, d.rows-1)
 	}
-	d.waits = d.rows
-	for c := range d.story.Clients {
-		d.rows = max(d.rows, d.waits+d.waiting(c, len(d.story.Waits)))
+	for _, w := range d.story.Waits {
+		d.layRow(d.story.Operations[w.Operation].Name + "() waits forever")
 	}
 }
 
-// waiting counts a client's users that wait for ever, among the first of the waits.
-func (d *diagram) waiting(client, first int) (n int) {
-	for _, w := range d.story.Waits[:first] {
-		if d.story.Operations[w.Operation].Client == client {
-			n++
-		}
-	}
-	return n
+func (d *diagram) layRow(text string) {
+	lines := breakLines(text, textColumns, "", "")
+	d.lines = append(d.lines, lines)
+	d.tops = append(d.tops, d.bottom()+rowHeight+float64(len(lines)-1)*lineHeight)
 }
 
-// beside reports whether an event fits into the previous one's row.
-func (d *diagram) beside(e, before Event, taken map[int]bool) bool {
-	return e.Step == before.Step && e.Time == before.Time && e.Client >= 0 && before.Client >= 0 && !taken[e.Client]
-}
-
-// layLanes puts half of the clients left of the servers and half right.
+// layLanes puts the clients right of the servers, and the texts right of them.
 func (d *diagram) layLanes() {
-	n := len(d.story.Clients)
-	d.text = textWidthMany
-	if n < len(textWidths) {
-		d.text = textWidths[n]
-	}
 	d.layGutter()
-	x := d.times + gutterGap/2
-	left := (n + 1) / 2
-	for range left {
-		x += d.text + bandWidth
-		d.clients, d.outward = append(d.clients, x-bandWidth/2), append(d.outward, -1)
-	}
-	x += laneGap
+	x, name, text := d.times+edgeGap, 0.0, 0.0
 	for i := range max(d.story.Servers, 1) {
 		d.servers = append(d.servers, x+float64(i)*serverGap)
 	}
 	x = d.servers[len(d.servers)-1] + laneGap
-	for range n - left {
-		d.clients, d.outward = append(d.clients, x+bandWidth/2), append(d.outward, 1)
-		x += d.text + bandWidth
+	for i, c := range d.story.Clients {
+		d.clients = append(d.clients, x+float64(i)*clientGap)
+		name = max(name, boldWidth(c.Name))
 	}
-	if n == left {
-		x -= laneGap - serverGap
+	d.names = x + float64(len(d.clients)-1)*clientGap + bandWidth
+	d.texts = d.names + name + gutterGap/2
+	for _, lines := range d.lines {
+		text = max(text, widest(lines))
 	}
-	d.curve = x + curveMargin
-	d.width = x + 8
+	d.width = d.texts + text + gutterGap
 	if len(d.story.Curve) > 0 {
-		d.width = d.curve + curveWidth + curveMargin
+		d.curve = d.width
+		d.width += curveWidth + curveMargin + boldWidth("0 → 100 %")
 	}
 }
 
-// layGutter makes room for the longest step and time.
+// layGutter makes room for the longest step, and for the longest time if time moves.
 func (d *diagram) layGutter() {
-	step, time := textWidth("step"), textWidth("0.000 s")
+	step, time := boldWidth("step"), 0.0
 	for _, f := range d.frames {
-		step, time = max(step, textWidth(strconv.FormatInt(f.Step, 10))), max(time, textWidth(f.Time))
+		step = max(step, textWidth(strconv.FormatInt(f.Step, 10)))
+		if f.Time != d.frames[0].Time {
+			time = max(time, gutterGap+textWidth(f.Time))
+		}
 	}
 	d.steps = step + gutterGap/2
-	d.times = d.steps + gutterGap + time
+	d.times = d.steps + time
 }
 
 // layFrames gives each frame its position. A step without a row is at the end of the previous one.
@@ -162,16 +136,16 @@ func (d *diagram) layFrames() {
 	for i := range d.frames {
 		d.frames[i].Top, d.frames[i].Bottom = end, end
 		if first[i] >= 0 {
-			d.frames[i].Top, end = headHeight+float64(first[i])*rowHeight, headHeight+float64(last[i]+1)*rowHeight
+			d.frames[i].Top, end = d.tops[first[i]], d.tops[last[i]+1]
 			d.frames[i].Bottom = end
 		}
 	}
 }
 
-// y is the middle of a row.
-func y(row int) float64 { return headHeight + (float64(row)+0.5)*rowHeight }
+// y is the middle of a row's first line.
+func (d *diagram) y(row int) float64 { return d.tops[row] + rowHeight/2 }
 
-func (d *diagram) bottom() float64 { return headHeight + float64(d.rows)*rowHeight }
+func (d *diagram) bottom() float64 { return d.tops[len(d.tops)-1] }
 
 // at is the position of a step, with or without an event of its own.
 func (d *diagram) at(step int64) float64 {
@@ -194,7 +168,7 @@ func (d *diagram) draw(id string) template.HTML {
 	d.lifelines()
 	d.operations()
 	d.arrows()
-	d.texts()
+	d.tell()
 	d.hits()
 	label := fmt.Sprintf("Space-time diagram of %d steps with %d clients; the same is told below as text",
 		len(d.frames), len(d.story.Clients))
@@ -226,8 +200,10 @@ func (d *diagram) bracket() {
 // gutter writes steps and times.
 func (d *diagram) gutter() {
 	d.canvas.text("head end", d.steps, headHeight-14, "step")
-	d.canvas.text("head end", d.times, headHeight-14, "time")
 	before := ""
+	if d.times > d.steps {
+		d.canvas.text("head end", d.times, headHeight-14, "time")
+	}
 	for _, f := range d.frames {
 		if f.Bottom == f.Top {
 			continue
@@ -235,7 +211,7 @@ func (d *diagram) gutter() {
 		middle := f.Top + rowHeight/2 + 4
 		d.line("rule", 0, f.Top, d.width, f.Top)
 		d.canvas.text("step", d.steps, middle, strconv.FormatInt(f.Step, 10))
-		if f.Time != before {
+		if f.Time != before && d.times > d.steps {
 			d.canvas.text("time", d.times, middle, f.Time)
 			before = f.Time
 		}
@@ -244,15 +220,13 @@ func (d *diagram) gutter() {
 
 func (d *diagram) heads() {
 	for i, c := range d.story.Clients {
-		d.canvas.text("head column", d.clients[i], headHeight-14, c.Name)
+		d.canvas.text("head column", d.clients[i], headHeight-20, c.Name)
 	}
-	if len(d.servers) == 1 {
-		d.canvas.text("head column", d.servers[0], headHeight-14, "ZooKeeper")
-		return
-	}
-	d.canvas.text("head column", (d.servers[0]+d.servers[len(d.servers)-1])/2, headHeight-28, "ZooKeeper servers")
+	d.canvas.text("head", d.servers[0]-edgeGap/2, headHeight-34, "ZooKeeper")
 	for i, x := range d.servers {
-		d.canvas.text("head column", x, headHeight-12, strconv.Itoa(i))
+		if len(d.servers) > 1 {
+			d.canvas.text("head column", x, headHeight-7, strconv.Itoa(i))
+		}
 	}
 }
 
@@ -266,7 +240,7 @@ func (d *diagram) drawSessions() {
 			d.rect(span.class, x, from, bandWidth, until-from, 3)
 		}
 		if s.Begin <= 0 { // any other begin has a row
-			d.canvas.text("sessionname", d.clients[s.Client]-d.outward[s.Client]*bandWidth/2, headHeight-3, s.Name)
+			d.canvas.text("sessionname", d.clients[s.Client], headHeight-7, s.Name)
 		}
 		d.close()
 	}
@@ -282,13 +256,13 @@ func (d *diagram) begin(step int64) float64 {
 // lifelines are interrupted while a process is dead or paused.
 func (d *diagram) lifelines() {
 	for c, x := range d.clients {
-		from, class := headHeight-6, "life"
+		from, class := headHeight, "life"
 		for i, e := range d.story.Events {
 			if e.Client != c || (e.What != "crash" && e.What != "pause") || d.row[i] < 0 {
 				continue
 			}
-			d.line(class, x, from, x, y(d.row[i]))
-			from = y(d.row[i])
+			d.line(class, x, from, x, d.y(d.row[i]))
+			from = d.y(d.row[i])
 			if class = "life"; e.Kind == kindFault {
 				class = "life stopped"
 			}
@@ -296,7 +270,7 @@ func (d *diagram) lifelines() {
 		d.line(class, x, from, x, d.bottom())
 	}
 	for _, x := range d.servers {
-		d.line("life server", x, headHeight-6, x, d.bottom())
+		d.line("life server", x, headHeight, x, d.bottom())
 	}
 }
 
@@ -319,12 +293,12 @@ func (d *diagram) operations() {
 		if !known && !ended {
 			continue // before the drawn part
 		}
-		top, bottom := y(from), d.bottom()-2
+		top, bottom := d.y(from), d.bottom()-2
 		if !known {
 			top = headHeight
 		}
 		if ended {
-			bottom = y(until)
+			bottom = d.y(until)
 		} else if o.Return >= 0 { // in a part of a cycle that is not drawn
 			bottom = d.at(o.Return)
 		} else if crash := d.story.crash(o.Client, o.Call); crash >= 0 {
@@ -377,47 +351,34 @@ func (o Operation) label() string {
 	return text
 }
 
-// texts writes client events beside the lifelines, and world events across them.
-func (d *diagram) texts() {
+// tell writes the text of each row, behind the name of its client. Events of the world have a frame.
+func (d *diagram) tell() {
 	for i, e := range d.story.Events {
 		switch {
 		case d.row[i] < 0:
 		case e.Client < 0:
-			d.across(e, y(d.row[i]))
+			top, end := d.tops[d.row[i]], d.tops[d.row[i]+1]
+			d.open("words", d.story.marked(e))
+			d.rect("world world-"+string(e.Kind), d.names-gutterGap/2, top+3, d.texts+widest(d.lines[d.row[i]])-d.names+gutterGap, end-top-6, 9)
+			d.write(d.row[i], textClass(e), "")
 		default:
-			d.write(e.Client, textClass(e), y(d.row[i]), d.story.wordsOfUser(e), d.story.lineAndCode(e))
+			d.open("words", d.story.lineAndCode(e))
+			d.write(d.row[i], textClass(e), d.story.Clients[e.Client].Name)
 		}
 	}
 	for i, w := range d.story.Waits {
-		o := d.story.Operations[w.Operation]
-		row := d.waits + d.waiting(o.Client, i)
-		d.write(o.Client, "asked", y(row), o.Name+"() waits forever", d.story.tellWait(w))
+		d.open("words", d.story.tellWait(w))
+		d.write(len(d.lines)-len(d.story.Waits)+i, "asked", d.story.Clients[d.story.Operations[w.Operation].Client].Name)
 	}
 }
 
-func (d *diagram) write(client int, class string, at float64, text, title string) {
-	side := "end "
-	if d.outward[client] > 0 {
-		side = ""
+// write writes the text of a row into the open group, and closes it.
+func (d *diagram) write(row int, class, name string) {
+	at := d.y(row) + 4
+	d.canvas.text(class, d.names, at, name)
+	for i, line := range d.lines[row] {
+		d.canvas.text(class, d.texts, at+float64(i)*lineHeight, line)
 	}
-	d.open("words", title)
-	width := d.text - 10
-	if class != "plain" && class != "event" {
-		width *= boldShare
-	}
-	d.canvas.text(side+class, d.clients[client]+d.outward[client]*(bandWidth/2+5), at+4, fit(text, width))
-	d.close()
-}
-
-// across writes a world event over the servers' lanes.
-func (d *diagram) across(e Event, at float64) {
-	text := fit(d.story.wordsOfUser(e), d.text+2*laneGap)
-	x := (d.servers[0] + d.servers[len(d.servers)-1]) / 2
-	width := textWidth(text) + 20
-	x = min(max(x, width/2), d.width-width/2)
-	d.open("words", d.story.marked(e))
-	d.rect("world world-"+string(e.Kind), x-width/2, at-9, width, 18, 9)
-	d.canvas.text("middle "+textClass(e), x, at+4, text)
 	d.close()
 }
 

@@ -50,7 +50,8 @@
     frame = next;
     const f = data.frames[frame];
     scrub.value = frame;
-    const at = (f.time ? "step " : "stamp ") + f.step + (f.time ? " · " + f.time : "");
+    const moves = data.frames.some((other) => other.time !== f.time);
+    const at = (f.time ? "step " : "stamp ") + f.step + (moves ? " · " + f.time : "");
     scrub.setAttribute("aria-valuetext", at);
     $("at").textContent = at;
     $("share").textContent = f.share < 0 ? "" : "from here, " + f.share + " % of random runs end in " + $("share").dataset.property;
@@ -88,7 +89,7 @@
 
   // reveal scrolls as little as is needed for a row of the diagram to be seen.
   const reveal = (box) => {
-    const low = window.innerHeight * (window.innerWidth > 900 ? 1 : 0.54) - 12;
+    const low = (window.innerWidth > 900 ? window.innerHeight : document.querySelector(".scrubber").getBoundingClientRect().top) - 12;
     const by = box.bottom > low ? box.bottom - low : box.top < 12 ? box.top - 12 : 0;
     if (by) window.scrollBy({ top: by });
   };
@@ -215,6 +216,7 @@
   scrub.addEventListener("input", () => visit(Number(scrub.value), true));
   $("back").addEventListener("click", () => visit(frame - 1, true));
   $("forth").addEventListener("click", () => visit(frame + 1, true));
+  $("panel").addEventListener("click", () => $("panel").setAttribute("aria-expanded", !$("panelbody").toggleAttribute("hidden")));
   if ($("pivot")) $("pivot").addEventListener("click", () => visit(data.pivot, true));
   const copyLink = async () => {
     const done = await copy(location.href.replace(/#.*/, "") + hash());

@@ -16,7 +16,7 @@ import (
 )
 
 // pageMax bounds a page, in bytes.
-const pageMax = 1 << 20
+const pageMax = 400 << 10
 
 // pageOf returns a story's page, which must be small, deterministic, and load nothing.
 func pageOf(t *testing.T, s *story.Story) string {

@@ -17,6 +17,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/zoo"
 )
 
 // The window in which the certificate must be seen without scrolling.
@@ -34,6 +35,7 @@ func TestPagesInBrowser(t *testing.T) {
 	b := browsertest.New(t)
 	t.Run("history", func(t *testing.T) { historyInBrowser(t, b.In(t)) })
 	t.Run("telephone", func(t *testing.T) { onTelephone(t, b.In(t)) })
+	t.Run("labels", func(t *testing.T) { labelsAreWhole(t, b.In(t)) })
 	t.Run("tools", func(t *testing.T) { toolsInBrowser(t, b.In(t)) })
 	ids := shown
 	if testing.Short() {
@@ -91,6 +93,29 @@ func onTelephone(t *testing.T, b *browsertest.Browser) {
 	b.Open(save(t, s), 390, 780, browsertest.Light)
 	narrow(t, b)
 	visible(t, b, "#property", "#scrub", "#tree")
+	top := func() float64 {
+		return browsertest.Eval[float64](b, `document.querySelector(".scrubber").getBoundingClientRect().top`)
+	}
+	open := top()
+	b.Do(chromedp.Focus("#panel"), chromedp.KeyEvent(" "))
+	if top() < open+100 || browsertest.Eval[string](b, `document.getElementById("panel").getAttribute("aria-expanded")`) != "false" {
+		t.Errorf("the folded panel begins at %v, and the open one at %v", top(), open)
+	}
+	visible(t, b, "#scrub", "#at", "#link", "#panel")
+	b.Do(chromedp.KeyEvent(" "))
+	if top() != open {
+		t.Errorf("open again the panel begins at %v, and did at %v", top(), open)
+	}
+	one := browsertest.Eval[bool](b, `document.getElementById("at").getBoundingClientRect().bottom > document.getElementById("link").getBoundingClientRect().top`)
+	if !one {
+		t.Error("the button for the link is not on the line of the step")
+	}
+	accused := browsertest.Eval[[]float64](b, `[...document.querySelectorAll("#diagram .life:not(.server)")].map((e) => e.getBoundingClientRect().right)`)
+	if len(accused) < 2 || slices.Max(accused) > 390 {
+		t.Errorf("the lines of the clients are at %v, in a window of 390", accused)
+	}
+	b.Do(chromedp.KeyEvent(" "))
+	b.Axe()
 }
 
 // narrow checks that the page does not scroll sideways in a window of 390 pixels.
@@ -314,6 +339,72 @@ const overlapping = `[...document.querySelectorAll("svg.picture")].flatMap((svg)
   return texts.flatMap(([t, a], i) => texts.slice(i + 1).filter(([, b]) => meet(a, b)).map(([u]) => t + " / " + u));
 })`
 
+// cut finds texts that are not wholly in their picture, rows of the diagram that do not say all of what their title says,
+// arrows that end among the texts, and elements of the page that are wider than they may be.
+const cut = `[...document.querySelectorAll("svg.picture:not([hidden])")].flatMap((svg) => {
+  const box = svg.getBoundingClientRect(), of = (e) => e.getBoundingClientRect(), bare = (t) => t.replace(/\s/g, "");
+  const texts = [...svg.querySelectorAll("text")], words = [...svg.querySelectorAll(".words")];
+  const told = Math.min(...words.map((g) => of(g.querySelector("text")).left));
+  return [
+    ...texts.filter((e) => of(e).left < box.left - 1 || of(e).right > box.right + 1 || of(e).bottom > box.bottom + 1),
+    ...words.filter((g) => !g.querySelector("text.asked") && !bare(g.querySelector("title").textContent.replace(/^! /, ""))
+      .startsWith(bare([...g.querySelectorAll("text")].map((e) => e.textContent).join("")).replace(/^(c\d+)(u\d+)?/, (_, c, u) =>
+        c + (u && u !== "u1" ? "(user" + u.slice(1) + ")" : "") + ":"))),
+    ...[...svg.querySelectorAll(".message")].filter((e) => of(e).right > told),
+  ].map((e) => e.textContent || e.className.baseVal);
+}).concat([...document.querySelectorAll("body, header, main, .scrubber, .hint, .card:not(.flow):not(.certificate), h1, button")]
+  .filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.id || e.className || e.tagName))`
+
+// big is a story with many clients and nothing minimised.
+func big(t *testing.T, id string, clients int) *story.Story {
+	t.Helper()
+	animals, err := zoo.Find([]string{id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := animals[0].Broken()
+	cfg := sim.Config{Episodes: 3000, Seed: 1, Clients: clients, Faults: animals[0].Faults(), NoFaultsAtAll: true,
+		NoShrink: true, Until: animals[0].Property, Workers: 1}
+	for ; cfg.Seed < 20; cfg.Seed++ {
+		r, err := sim.Run(t.Context(), w, cfg)
+		if err != nil || len(r.Violations) == 0 {
+			t.Fatalf("nothing was found: %v", err)
+		}
+		c, err := cfg.Counterexample(r, r.Violations[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := sim.Replay(w, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(again.Record.Users) == clients {
+			return story.Of(c, w, again)
+		}
+	}
+	t.Fatalf("no story of %s has %d clients", id, clients)
+	return nil
+}
+
+// labelsAreWhole looks at stories of one, two, three and five clients, and of six kinds, in two windows.
+func labelsAreWhole(t *testing.T, b *browsertest.Browser) {
+	stories := map[string]*story.Story{"LK10 of five": big(t, "LK10", 5), "X5 of five": big(t, "X5", 5)}
+	for _, id := range shown {
+		a, c := caught(t, id)
+		stories[id] = told(t, a, c)
+	}
+	for name, s := range stories {
+		file := save(t, s)
+		for _, width := range []int64{420, 1400} {
+			b.Open(file, width, 900, browsertest.Light)
+			if texts := browsertest.Eval[[]string](b, cut); len(texts) > 0 {
+				t.Errorf("%s, %d clients, at %d pixels: not whole are %q", name, len(s.Clients), width, texts)
+			}
+			legible(t, b)
+		}
+	}
+}
+
 // visible checks that elements are wholly in the window, without scrolling.
 func visible(t *testing.T, b *browsertest.Browser, selectors ...string) {
 	t.Helper()
@@ -367,7 +458,7 @@ func scrubByKeyboard(t *testing.T, b *browsertest.Browser, s *story.Story) {
 			t.Errorf("the tree after step %d (-story +page):\n%s", step, d)
 		}
 		text := browsertest.Eval[string](b, `document.getElementById("at").textContent`)
-		if !strings.HasPrefix(text, fmt.Sprintf("step %d ", step)) {
+		if !strings.HasPrefix(text+" ", fmt.Sprintf("step %d ", step)) {
 			t.Errorf("after step %d the page says %q", step, text)
 		}
 		if steps > 1 && !slices.Equal(before, got) {
