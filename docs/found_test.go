@@ -18,9 +18,9 @@ type defect struct{ what, needs, where, by, real, reported string }
 
 var (
 	project     = regexp.MustCompile(`(?m)^## (.+) \(([^)]+)\)$`)
-	byZoo       = regexp.MustCompile("`torture zoo (\\w+)`")
+	byZoo       = regexp.MustCompile("^`(\\w+)`")
 	byForeign   = regexp.MustCompile("`go -C zoo/foreign (run ./torture )?test -run (Test\\w+)/([\\w-]+)`")
-	realServers = regexp.MustCompile(`^(no|the project|the project, by hand|the mechanism(, \d of \d)?)$`)
+	realServers = regexp.MustCompile(`^(no|the project|the project, by hand|mechanism(, \d of \d)?)$`)
 )
 
 // TestFound checks that each row of found.md names a known bug, or a test of an unmodified module, that needs the
@@ -125,7 +125,7 @@ func (d defect) check(known, confirmed string) error {
 		if err != nil || animals[0].Needs != d.needs {
 			return fmt.Errorf("%s does not need %s: %v", m[1], d.needs, err)
 		}
-		told, found := strings.CutPrefix(d.real, "the mechanism")
+		told, found := strings.CutPrefix(d.real, "mechanism")
 		if told = cmp.Or(strings.TrimPrefix(told, ", "), "5 of 5"); found && told != replays(m[1], confirmed) {
 			return fmt.Errorf("results/confirmed.md does not confirm %s %s", m[1], told)
 		}
