@@ -20,6 +20,15 @@ var (
 	coined = regexp.MustCompile(`(?i)\b(turnstiles?|torment(s|ed|ors?)?|badday|menu ?takers?|sooth(e|es|ed|ing)|weavers?|` +
 		`plain ?lines?|outcome3|servers of yours|chosen anew|somebody stirs|fixed twins?|accused twins?|faults struck:|` +
 		`corruptions of what)\b`)
+	// sentences needed a second reading; what is said now is in plain words.
+	sentences = regexp.MustCompile(`(?i)recipe itself has to deal with|lies in (its|their) channels?|left to chance|` +
+		`random continuations|break it from here|servers have carried out|who waits for whom|not yet given back|` +
+		`what it takes with it|at any moment of it|goes on as the owner|passed over by a later|that operation is over and|` +
+		`of the ways offered|these servers do not show|because of their tokens|last trouble|nothing is remembered of|` +
+		`equal clients equal faults|the greatest number of|that is there is replaced|all that the backend has|` +
+		`which implementation: a name|being let in|going easy|hurts connections|deals the units|notices the dead|` +
+		`looks at no tokens|what one types|checked in these too|as long as is useful|whether the last of these|` +
+		`two commands to know|what came of it|only the clients are tortured`)
 	borrowed = regexp.MustCompile(`(?i)\b(bad days?|blows?|calm(er|est|ly)?|conductors?|flavou?rs?|in office|` +
 		`an office|lanes?|mend(s|ed|ing)?|settle[sd]?|wish(es)?)\b`)
 )
@@ -30,7 +39,7 @@ func isName(s string) bool { return !strings.ContainsAny(strings.TrimSpace(s), "
 
 // retired returns the retired words of a text.
 func retired(text string) []string {
-	words := coined.FindAllString(text, -1)
+	words := append(coined.FindAllString(text, -1), sentences.FindAllString(strings.Join(strings.Fields(text), " "), -1)...)
 	if !isName(text) {
 		words = append(words, borrowed.FindAllString(text, -1)...)
 	}

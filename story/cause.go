@@ -13,7 +13,7 @@ import (
 )
 
 // Cause is why a property broke, as far as the events show it: for some steps the world is not what a client takes it
-// for. A fault that strikes in a minimised run is needed, so what it takes with it is a cause; so is a decision about
+// for. A fault that strikes in a minimised run is needed, so what is lost with it is a cause; so is a decision about
 // what has changed since it was read.
 type Cause struct {
 	Mechanism Mechanism `json:"mechanism"`
@@ -179,7 +179,7 @@ func (s prose) leaves(event int) bool {
 	})
 }
 
-// ofFault is the cause that begins with a fault: what it takes with it, until the client sends something else or learns of
+// ofFault is the cause that begins with a fault: what is lost with it, until the client sends something else or learns of
 // it.
 func (s prose) ofFault(i int) *Cause {
 	e := s.Events[i]

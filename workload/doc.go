@@ -1,4 +1,4 @@
-// Package workload defines what clients do with a recipe in a test, and judges what came of it.
+// Package workload defines what clients do with a recipe in a test, and judges the results.
 //
 // # The model
 //

@@ -107,7 +107,7 @@ func (s *statusCmd) look(ctx context.Context) (now status.Status, err error) {
 type reportCmd struct {
 	lookFlags
 	HTML     string `name:"html" help:"Write the page into this folder." placeholder:"DIR" type:"path"`
-	Stories  int    `help:"The greatest number of story pages, new failures first (default: ${default})." default:"200" placeholder:"N"`
+	Stories  int    `help:"At most this many story pages, new failures first (default: ${default})." default:"200" placeholder:"N"`
 	JUnit    string `name:"junit" help:"Write JUnit XML into this file." placeholder:"FILE" type:"path"`
 	Markdown string `help:"Write Markdown into this file; default: print it." placeholder:"FILE" type:"path"`
 	JSON     string `name:"json" help:"Write the report as JSON into this file." placeholder:"FILE" type:"path"`

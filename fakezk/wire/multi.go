@@ -6,7 +6,7 @@ type MultiRequest struct{ Ops []MultiOp }
 // MultiReply is the answer: one part for each operation, in order.
 type MultiReply struct{ Ops []MultiOp }
 
-// MultiOp is one operation of a multi, or what came of it.
+// MultiOp is one operation of a multi, or its result.
 type MultiOp struct {
 	Op     Op
 	Err    Code   // in a reply; -1 in a request

@@ -34,7 +34,7 @@ type Settings struct {
 	Tape      *bubble.Tape   // what the Go runtime decides is drawn too; nil if it is not
 }
 
-// Run is one run of an episode, and what came of it.
+// Run is one run of an episode, and its result.
 type Run struct {
 	Judgement
 	Sensitivity Sensitivity

@@ -25,7 +25,7 @@ const (
 	Reap                       // an empty parent is removed by another client
 	Cancel                     // a caller gives up: its context ends
 	Crash                      // a client's process dies and starts again with a new session
-	Stall                      // what comes for a user's goroutines lies in their channels while others run
+	Stall                      // what comes for a user's goroutines waits in their channels while others run
 	Quorum                     // there is no majority of servers for a while: none serves, and no session ends
 	Deposed                    // a leader is replaced, does not notice, and goes on answering its clients
 

@@ -55,7 +55,7 @@ type Detail struct {
 	Sent    int     // of a request: the step in which it was sent, -1 if that is not known
 	Zxid    int64   // of a watch event: the transaction that fired it
 	Fault   Faults  // that strikes or ends: a single one
-	Dialled Dialled // of a line of kind connect: what came of it
+	Dialled Dialled // of a line of kind connect: its result
 
 	// Of a request, answered, lost or neither:
 	Request string  // create, children, multi, …: its name, as in [github.com/zktorture/zktorture/recipes.Around]
@@ -75,7 +75,7 @@ type Detail struct {
 	Silent bool         // of a fault: the client is not told, and nothing more arrives in one direction, or in both
 	Unsent bool         // of a fault: requests that were not sent yet fail, as no server can be reached
 	Vain   int64        // of a fault: the session that a server has begun in vain, as its answer was lost
-	Lies   Lying        // of a stall: what lies in its channel from this line on, or is handed over in it
+	Lies   Lying        // of a stall: what waits in its channel from this line on, or is handed over in it
 	Late   Late         // of a fault of a server, and of its end: which one is behind, and by how much
 }
 
@@ -121,7 +121,7 @@ const (
 	KindShared   Kind = "shared"   // something that clients share outside of ZooKeeper is reached
 )
 
-// Dialled says what came of dialling a server.
+// Dialled says the result of dialling a server.
 type Dialled string
 
 // What can come of it.
@@ -159,7 +159,7 @@ func (d *Detail) Subject() string {
 // Failed reports whether a request was answered with an error.
 func (d *Detail) Failed() bool { return d.Err != wire.CodeOK }
 
-// answer says in words what came of a request.
+// answer says in words the result of a request.
 func (d *Detail) answer() string {
 	switch {
 	case d.Dropped:

@@ -72,8 +72,7 @@ type Judgement struct {
 	// Partly says that some properties could not be judged in this episode, though in others of the same run: see
 	// [World.Attributed].
 	Partly bool
-	// Refused is how many stale writes a resource has refused because of their tokens: without that they would have
-	// done harm.
+	// Refused is how many stale writes fencing has refused: without that they would have done harm.
 	Refused int
 	// Later, if not nil, is a part of the judgement that runs when the world has ended, outside of its bubble; its
 	// result is added. It must not look at the world's servers.

@@ -30,7 +30,7 @@ import (
 type Outcome struct {
 	Report *campaign.Report
 	Status status.Status   // as it was at the end; zero: not known
-	Night  *failures.Night // nil: nothing is remembered of earlier ones
+	Night  *failures.Night // nil: no earlier ones are known
 }
 
 // Judge says how the campaign stands.

@@ -3,7 +3,7 @@
 // # The model
 //
 // A worker has some slots. Each takes one task at a time, says that it is at work while a runner's process does it,
-// and writes what came of it into the log of answers before it acknowledges the task. It decides nothing: that a unit
+// and writes its result into the log of answers before it acknowledges the task. It decides nothing: that a unit
 // froze is an answer too, and the coordinator asks again, or gives the unit up. What was cancelled, or whose process
 // somebody killed, is no answer: the task is given back. Only when a task was given out [deliveriesMax] times and
 // nobody answered, as its workers were killed each time, the answer is that.

@@ -121,7 +121,7 @@ var meanings = map[string]string{
 	"recipe":         "the recipe, as torture list names it",
 	"recovery_s":     "on real servers: the longest that clients needed to reach them after all faults, in seconds",
 	"reductions":     "which executions are searched once because they are equivalent, and why",
-	"refused":        "stale writes that the resource refused because of their tokens",
+	"refused":        "stale writes that fencing refused",
 	"rerun":          "whether passing episodes were the same run when they were run again",
 	"runs":           "the number of executions that were begun",
 	"seed":           "the seed; equal seeds, equal runs",

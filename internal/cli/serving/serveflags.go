@@ -20,7 +20,7 @@ type zooFlags struct {
 	MinSession     time.Duration `name:"min-session-timeout" aliases:"min-session" help:"minSessionTimeout. Default: 2 ticks." range:">0"`
 	MaxSession     time.Duration `name:"max-session-timeout" aliases:"max-session" help:"maxSessionTimeout. Default: 20 ticks." range:">0"`
 	SyncLimit      int64         `default:"5" placeholder:"TICKS" help:"syncLimit: how long a deposed leader keeps serving, in ticks (${default})." range:"1.."`
-	MaxClientCnxns int           `default:"60" help:"maxClientCnxns: the greatest number of connections from a host to a server; 0 for no limit." range:"0.."`
+	MaxClientCnxns int           `default:"60" help:"maxClientCnxns: maximum number of connections from a host to a server; 0: no limit." range:"0.."`
 	JuteMaxbuffer  int64         `default:"1048575" placeholder:"BYTES" help:"jute.maxbuffer: the longest request, in bytes (${default})." range:"1024..1073741824"`
 	CheckInterval  time.Duration `name:"container-check-interval" default:"1m" help:"znode.container.checkIntervalMs: how often empty containers and znodes past their TTL are removed." range:"1ms.."`
 	TTL            bool          `help:"Allow znodes with a time to live (zookeeper.extendedTypesEnabled)."`
