@@ -259,3 +259,13 @@ func TestGoVersionIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// A merge that was not finished leaves its marks.
+func TestNoMergeIsUnfinished(t *testing.T) {
+	mark := regexp.MustCompile(`(?m)^(<{7}|>{7}) `)
+	for name, text := range pages(t) {
+		if at := mark.FindStringIndex(text); at != nil {
+			t.Errorf("%s has the mark of a merge: %s", name, text[at[0]:])
+		}
+	}
+}
