@@ -27,7 +27,7 @@ import (
 //	<!-- from: PATH -->     lines of a file of this repository, which the document's folder gets as well; may be followed
 //	                        by ; show: A .. B, see below
 //	<!-- step: N NAME -->   the same for a file of the tutorial's lock after its step N
-//	<!-- step: N -->        the patch of step N; the folder gets what it changes
+//	<!-- step: N -->        the patch of step N, which patch -p1 applies in the folder
 //	<!-- patch -->          a diff of such files, for git apply
 //	<!-- shell -->          lines for a shell, which must succeed; may set variables: shell: NAME=VALUE
 //	<!-- task: … -->        commands for a reader's shell, see aTask; they are counted and run in an empty folder

@@ -59,8 +59,11 @@ func (d *document) step(what string) string {
 		return d.lines(text, show)
 	}
 	text := d.read(patch)
+	d.tool("patch", "-p1", "-i", patch)
 	for _, m := range changed.FindAllStringSubmatch(text, -1) {
-		d.write(m[1], d.read(filepath.Join(after, m[1])))
+		if d.read(m[1]) != d.read(filepath.Join(after, m[1])) {
+			d.t.Errorf("step %s does not apply to the %s that a reader has here", what, m[1])
+		}
 	}
 	return text
 }
