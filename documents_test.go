@@ -12,16 +12,34 @@ import (
 	"github.com/zktorture/zktorture/internal/testkit"
 )
 
-// readmeWords is how long README.md may be, counted as wc -w does: with code, links and comments.
-const readmeWords = 900
+const (
+	// readmeWords is how long README.md may be, counted as wc -w does: with code, links and comments.
+	readmeWords = 900
+	// proseWords is how much people may have to read: README.md and the pages that are written by hand, counted as wc -w
+	// does, without fenced code and comments.
+	proseWords = 46_500
+)
 
-func TestREADMEIsShort(t *testing.T) {
+func TestPagesAreShort(t *testing.T) {
 	if n := len(strings.Fields(page(t, "README.md"))); n > readmeWords {
 		t.Errorf("README.md has %d words; it may have %d: move something to a page below docs/", n, readmeWords)
+	}
+	prose := 0
+	for name, text := range pages(t) {
+		if name == "README.md" || strings.HasPrefix(name, "docs/") && !strings.HasPrefix(name, "docs/reference/") {
+			prose += len(strings.Fields(fenced.ReplaceAllString(text, "")))
+		}
+	}
+	if prose > proseWords {
+		t.Errorf("the pages have %d words; they may have %d: what nobody needs goes, and a fact has one home", prose, proseWords)
+	}
+	if prose < proseWords/2 {
+		t.Errorf("only %d words were counted", prose)
 	}
 }
 
 var (
+	fenced  = regexp.MustCompile("(?ms)^[ \t]*```.*?^[ \t]*```$|<!--.*?-->")
 	code    = regexp.MustCompile("(?ms)^[ \t]*```.*?^[ \t]*```$|<!--.*?-->|`[^`\n]*`")
 	heading = regexp.MustCompile(`(?m)^(#+) (.*)$`)
 	link    = regexp.MustCompile(`\[([^\]]*)\]\(([^)\s]*)\)`)
