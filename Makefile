@@ -92,7 +92,7 @@ TARGETS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windo
 
 cross: ## build the commands, and vet all packages and tests, for every system and processor of a release
 	@set -e; export CGO_ENABLED=0; for target in $(TARGETS); do export GOOS=$${target%/*} GOARCH=$${target#*/}; \
-	echo "cross: $$target"; $(IN) cmd/torture build -o /dev/null .; $(IN) campaign build -o /dev/null ./torture-campaign; \
+	echo "cross: $$target"; $(IN) cmd/torture build -o /dev/null .; $(IN) cmd/torture-mcp build -o /dev/null .; $(IN) campaign build -o /dev/null ./torture-campaign; \
 	$(GO) vet ./...; for module in $(MODULES); do $(IN) $$module vet ./...; done; done
 
 # The packages that the simulator is made of. Their recorded hashes are the same on all processors.
@@ -116,7 +116,7 @@ licences: ## check that all modules that are used have licences that are allowed
 VULNDB ?= https://vuln.go.dev
 
 vuln: ## look for known vulnerabilities in what the commands are made of (VULNDB: the database, https://vuln.go.dev)
-	@vulncheck="$$($(GO) tool -modfile=internal/tools/go.mod -n govulncheck)"; for module in . cmd/torture campaign; do \
+	@vulncheck="$$($(GO) tool -modfile=internal/tools/go.mod -n govulncheck)"; for module in . cmd/torture cmd/torture-mcp campaign; do \
 	(cd $$module && GOWORK= "$$vulncheck" -db $(VULNDB) ./...) && continue; status=$$?; \
 	test $$status = 3 || echo "vuln: nothing was checked, because govulncheck failed. It needs $(VULNDB): run it where that" \
 	"can be reached, or name a copy: make vuln VULNDB=file:///path/to/vulndb"; exit $$status; done
@@ -128,7 +128,7 @@ VERSION    ?= Unreleased
 release-files: ## what archives of a release have beside programs: licences, in out/
 	rm -rf out/release
 	mkdir -p out/release
-	$(GO) -C internal/tools run ./licences -notices ../../out/release/THIRD_PARTY_NOTICES ../../cmd/torture ../../campaign/torture-campaign
+	$(GO) -C internal/tools run ./licences -notices ../../out/release/THIRD_PARTY_NOTICES ../../cmd/torture ../../cmd/torture-mcp ../../campaign/torture-campaign
 
 versions: ## have the modules require each other in the VERSION that is to be released, such as v1.2.3
 	sed -i.old 's|\($(MODULE)[^ ]*\) v[^ ]*|\1 $(VERSION)|' go.work $(MODULES:%=%/go.mod)

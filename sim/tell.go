@@ -3,6 +3,8 @@ package sim
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -79,6 +81,22 @@ func (c *checker) tell(f Found, again string, notes []string) {
 	}
 	c.t.Error(told.Text(inTest))
 	annotateStory(c.t.Output(), told, c.test)
+	if err := keepStory(told); err != nil {
+		c.t.Log(err)
+	}
+}
+
+// keepStory writes a story as JSON into the folder that $ZKTORTURE_STORIES names, for programs that run tests.
+func keepStory(told *story.Story) error {
+	dir := os.Getenv("ZKTORTURE_STORIES")
+	if dir == "" {
+		return nil
+	}
+	file, err := os.CreateTemp(dir, "*.json")
+	if err != nil {
+		return err
+	}
+	return errors.Join(json.NewEncoder(file).Encode(told), file.Close())
 }
 
 // inTest is how go test shows a story: indented by the testing package, within 100 columns.

@@ -19,14 +19,14 @@ func (h *Help) Link() string {
 
 // Advice is what is known of some properties: what it means when one breaks, and what helps, by mechanism.
 type Advice struct {
-	Properties []string
-	Meaning    string
-	Helps      []Remedy
+	Properties []string `json:"properties"`
+	Meaning    string   `json:"meaning"`
+	Helps      []Remedy `json:"helps"`
 }
 
 // Remedy is what helps against a mechanism.
 type Remedy struct {
-	Mechanism Mechanism
+	Mechanism Mechanism `json:"mechanism"`
 	Help
 }
 

@@ -42,7 +42,7 @@ var fileFormats = []fileFormat{
 		What: "Printed by `torture run --json`, and written to `result.json` in the folder of `--out`."},
 	{Name: "zoo-result", Title: "Result of a hunt", Types: named("zoo-result"), What: "Printed by `torture zoo --json`."},
 	{Name: "story", Title: "Story", Tag: story.Format, Types: of[story.Story](),
-		What: "Printed by `torture explain --json`, and embedded in every page of a story."},
+		What: "Printed by `torture explain --json`, and written by tests that fail into the folder that `ZKTORTURE_STORIES` names."},
 	{Name: "certificate", Title: "Certificate", Tag: prove.CertificateFormat, Types: of[prove.Certificate](),
 		What: "Written by `torture run --strategy exhaustive --certificate FILE`, checked by `torture certify`."},
 	{Name: "plan", Title: "Plan of a campaign", Tag: campaign.PlanFormat, Types: of[campaign.Plan](), Closed: true,
