@@ -267,7 +267,7 @@ chaos: ## a campaign whose processes are killed KILLS times (default 10), at mom
 
 soak: ## torture four of our recipes on three real servers, ten minutes each: results/soak.md
 	@set -e; for kind in lock queue election counter; do \
-	$(TORTURE) run $$kind --backend ensemble --nodes 3 --duration 10m --seed $(SEED); done
+	$(TORTURE) live $$kind --start 3 --duration 10m --seed $(SEED); done
 
 results-foreign: foreign zookeeper ## torture kazoo's and Curator's recipes: results/foreign.md (half an hour)
 	$(RESULTS) foreign

@@ -349,9 +349,9 @@ func TestCommands(t *testing.T) {
 		{func(j *campaign.JobReport) { j.Job.Recipe, j.Job.Exact, j.Episodes = "it's 5", true, 50 },
 			`run lock --recipe 'it'\''s 5' --strategy mix` + same + " --episodes 50 --exact"},
 		{func(j *campaign.JobReport) { j.Job.Wire = true },
-			"run lock --recipe ours --strategy mix" + same + " --episodes 1000 --backend wire"},
+			"run lock --recipe ours --strategy mix" + same + " --episodes 1000 --wire"},
 		{func(j *campaign.JobReport) { j.Job.Strategy, j.Job.AtMost, j.Job.Plain = sim.Exhaustive, 2, true },
-			"run lock --recipe ours --strategy exhaustive" + same + " --at-most 2 --plain"},
+			"prove lock --recipe ours" + same + " --at-most 2 --plain"},
 		{func(j *campaign.JobReport) { j.Job.Animal = "W5" }, "zoo W5 --seed 7"},
 		{func(j *campaign.JobReport) { j.Job.Animal, j.Job.Exact = "G1", true }, "zoo G1 --seed 7 --exact"},
 	} {

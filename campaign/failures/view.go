@@ -168,7 +168,7 @@ func (t *track) command() string {
 		return line + fmt.Sprintf(" --at-most %d", j.AtMost) + flag(j.Plain, "--plain")
 	}
 	line += fmt.Sprintf(" --episodes %d", found.episodes)
-	return line + flag(j.Exact, "--exact") + flag(j.Wire, "--backend wire")
+	return line + flag(j.Exact, "--exact") + flag(j.Wire, "--wire")
 }
 
 // flag is text after a space, if it is to be.

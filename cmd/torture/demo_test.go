@@ -12,16 +12,16 @@ import (
 // Each page shows a command, and what it really prints.
 func TestDemo(t *testing.T) {
 	t.Chdir(t.TempDir())
-	status, shown, stderr := command(t, "demo", "--out", "a demo")
+	status, shown, stderr := command(t, "zoo", "--demo", "--out", "a demo")
 	if status != console.ExitOK || stderr != "" {
 		t.Fatalf("exit status %d: %s", status, stderr)
 	}
 	shown = timeless(shown)
 	commands := regexp.MustCompile(`(?m)^\$ torture (.*)$`).FindAllStringSubmatch(shown, -1)
-	if len(commands) != 5 {
+	if len(commands) != 4 {
 		t.Fatalf("there are %d commands in\n%s", len(commands), shown)
 	}
-	for _, c := range commands[2:] {
+	for _, c := range commands[1:] {
 		_, alone, _ := command(t, argsOf(c[1])...)
 		if !strings.Contains(shown, "$ torture "+c[1]+"\n"+timeless(alone)) {
 			t.Errorf("torture %s alone prints something else:\n%s", c[1], alone)
@@ -32,10 +32,10 @@ func TestDemo(t *testing.T) {
 			t.Errorf("%q is not in\n%s", part, shown)
 		}
 	}
-	if files, _ := filepath.Glob("a demo/smallest/lock-*.json"); len(files) == 0 {
+	if files, _ := filepath.Glob("a demo/found/lock-*.json"); len(files) == 0 {
 		t.Error("there is no counterexample")
 	}
-	if status, _, stderr := command(t, "demo", "--out", "a demo"); status != console.ExitUnknown || !strings.Contains(stderr, "exists already") {
+	if status, _, stderr := command(t, "zoo", "--demo", "--out", "a demo"); status != console.ExitUnknown || !strings.Contains(stderr, "exists already") {
 		t.Errorf("a folder that is there is taken: exit status %d, %s", status, stderr)
 	}
 }

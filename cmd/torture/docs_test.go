@@ -254,8 +254,7 @@ func (d *document) output(args []string) string {
 	}
 	switch {
 	case args[0] == "torture" || args[0] == "./cmd/torture":
-		if line := strings.Join(args, " "); args[1] == "run" && !strings.Contains(line, "--no-shrink") &&
-			!strings.Contains(line, "--backend") {
+		if line := strings.Join(args, " "); args[1] == "run" && !strings.Contains(line, "--no-shrink") {
 			args = append(slices.Clone(args), "--shrink-time=0s") // what is shown is minimal
 		}
 		var out bytes.Buffer

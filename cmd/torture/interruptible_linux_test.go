@@ -31,7 +31,7 @@ func TestInterruptedWhileReading(t *testing.T) {
 		{"check", "-", "--model", "queue", "--window", "10"},
 		{"explain", pipe}, {"explain", pipe, "--model", "queue"},
 		{"explain", "-", "--model", "queue"}, {"replay", pipe},
-		{"run", "lock", "--backend", "live", "--servers", "127.0.0.1:1", "--plan", pipe},
+		{"live", "lock", "--servers", "127.0.0.1:1", "--faults-from", pipe},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())

@@ -58,7 +58,7 @@ func prepareVictim(t *testing.T, args ...string) *victim {
 		t.Fatal(err)
 	}
 	v.system = system(t)
-	v.cmd = exec.Command("torture", append([]string{"run", "lock", "--backend", "ensemble", "--nodes", "3",
+	v.cmd = exec.Command("torture", append([]string{"live", "lock", "--start", "3",
 		"--duration", "1h", "--out", v.out}, args...)...)
 	v.cmd.Env = append(os.Environ(), v.tag, "TMPDIR="+v.temporary)
 	v.cmd.Stdout, v.cmd.Stderr = &v.printed, &v.printed
@@ -181,9 +181,9 @@ func (v *victim) judged() (rounds, operations int) {
 		!strings.Contains(messages, index.BeginName) {
 		v.t.Errorf("torture check: exit status %d\n%s%s", status, said, messages)
 	}
-	if status, said, messages := command(v.t, "index", v.out); status != console.ExitOK ||
+	if status, said, messages := command(v.t, "explain", v.out); status != console.ExitOK ||
 		!strings.Contains(said, ", no violations") {
-		v.t.Errorf("torture index: exit status %d\n%s%s", status, said, messages)
+		v.t.Errorf("torture explain: exit status %d\n%s%s", status, said, messages)
 	}
 	return rounds, operations
 }

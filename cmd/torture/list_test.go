@@ -42,10 +42,6 @@ func TestList(t *testing.T) {
 	strategies, _, _ = strings.Cut(strategies, "\n\n")
 	for line := range strings.Lines(strategies) {
 		name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if name == sim.Exhaustive { // two runs are not all
-			complete(t, "counter", "--strategy", name, "--clients", "1", "--ops", "1", "--faults", "none")
-			continue
-		}
 		if name == sim.Near {
 			runs(t, "lock", "--strategy", name, "--near", someCounterexample(t))
 			continue

@@ -138,7 +138,7 @@ func TestLiveTouchesNothingElse(t *testing.T) {
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
-			p := torture(t, append([]string{"run", "--backend", "live", "--seed", "1", "--out", out,
+			p := torture(t, append([]string{"live", "--seed", "1", "--out", out,
 				"--json"}, test.args...)...)
 			p.wait(test.status)
 			if _, err := owner.Sync("/"); err != nil {
@@ -185,7 +185,7 @@ func TestLiveTLS(t *testing.T) {
 	e := fakezktest.Start(t, server.Config{})
 	ca := testkit.NewAuthority(t)
 	address := ca.Front(e.ConnectString())
-	args := []string{"run", "lock", "--backend", "live", "--servers", address, "--episodes", "30",
+	args := []string{"live", "lock", "--servers", address, "--episodes", "30",
 		"--seed", "2", "--json"}
 	secured := append(slices.Clone(args), "--tls-ca", ca.CA, "--tls-cert", ca.Cert, "--tls-key", ca.Key,
 		"--tls-server-name", testkit.ServerName)
@@ -250,7 +250,7 @@ func TestLiveEnds(t *testing.T) {
 	e := fakezktest.Start(t, server.Config{})
 	witness := client(t, e.ConnectString())
 	start := func(root string) (*exec.Cmd, *bytes.Buffer) {
-		cmd, printed := program(t, "run", "lock", "--backend", "live", "--servers", e.ConnectString(), "--root", root,
+		cmd, printed := program(t, "live", "lock", "--servers", e.ConnectString(), "--root", root,
 			"--duration", "1h", "--seed", "1")
 		began(t, witness, root)
 		return cmd, printed
@@ -309,7 +309,7 @@ func TestLiveLosesItsRoot(t *testing.T) {
 	e := fakezktest.Start(t, server.Config{})
 	witness := client(t, e.ConnectString())
 	for _, signal := range []os.Signal{os.Interrupt, nil} { // nil: it finds out by itself
-		cmd, printed := program(t, "run", "queue", "--backend", "live", "--servers", e.ConnectString(),
+		cmd, printed := program(t, "live", "queue", "--servers", e.ConnectString(),
 			"--root", "/root", "--duration", "1h", "--seed", "1", "--faults", "none")
 		began(t, witness, "/root")
 		cmd.Process.Signal(posix.Stop)
@@ -349,7 +349,7 @@ func TestLiveEndsWithoutServers(t *testing.T) {
 	t.Parallel()
 	e := ensembletest.Start(t, 1)
 	witness := client(t, e.ConnectString())
-	cmd, printed := program(t, "run", "lock", "--backend", "live", "--servers", e.ConnectString(), "--root", "/root",
+	cmd, printed := program(t, "live", "lock", "--servers", e.ConnectString(), "--root", "/root",
 		"--duration", "1h", "--seed", "1")
 	began(t, witness, "/root")
 	if exists, _, judged, err := witness.ExistsW("/root/r20"); err == nil && !exists {
@@ -375,7 +375,7 @@ func TestRootBelowChroot(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, root := range []string{"stuff2", "/../stuff2", "/", "/a/"} {
-		for _, args := range [][]string{{"run", "lock", "--backend", "live", "--episodes", "1"}, {"clean", "--yes"}} {
+		for _, args := range [][]string{{"live", "lock", "--episodes", "1"}, {"clean", "--yes"}} {
 			p := torture(t, append(args, "--root", root, "--servers", e.ConnectString()+"/tenant")...)
 			if p.wait(console.ExitUnknown); !strings.Contains(p.err.String(), "--root") {
 				t.Errorf("%q: %s", args, p.err)

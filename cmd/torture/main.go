@@ -5,7 +5,7 @@ package main
 import (
 	"github.com/zktorture/zktorture"
 	buildversion "github.com/zktorture/zktorture/internal/version"
-	_ "github.com/zktorture/zktorture/zoo/command" // torture zoo, demo and list zoo
+	_ "github.com/zktorture/zktorture/zoo/command" // torture zoo and list zoo
 )
 
 // version is set by release builds: -ldflags "-X main.version=v1.2.3".

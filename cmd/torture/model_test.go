@@ -32,7 +32,7 @@ func TestModelsFitHistoriesOfRealServers(t *testing.T) {
 			continue
 		}
 		dir := e.Kind + "-" + output.Flat(e.Recipe)
-		object(t, console.ExitOK, "run", e.Kind, "--recipe", e.Recipe, "--backend", "live", "--servers", servers,
+		object(t, console.ExitOK, "live", e.Kind, "--recipe", e.Recipe, "--servers", servers,
 			"--episodes", "8", "--seed", "1", "--out", dir)
 		made, err := index.Build(t.Context(), dir, index.Options{Model: output.ModelOf})
 		if err != nil {

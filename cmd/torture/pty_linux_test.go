@@ -71,13 +71,13 @@ func TestColoursOnTerminal(t *testing.T) {
 
 // On a terminal the demo waits for Enter after each page, and ends at q.
 func TestDemoPauses(t *testing.T) {
-	shown := onTerminal(t, "\nq\n", nil, "demo", "--out", filepath.Join(t.TempDir(), "demo"))
-	if !strings.Contains(shown, "2/5  The smallest story") || strings.Contains(shown, "3/5") ||
+	shown := onTerminal(t, "\nq\n", nil, "zoo", "--demo", "--out", filepath.Join(t.TempDir(), "demo"))
+	if !strings.Contains(shown, "2/4  What happened") || strings.Contains(shown, "3/4") ||
 		strings.Count(shown, "Enter for the next page") != 2 {
 		t.Errorf("after Enter and q the terminal shows\n%s", shown)
 	}
-	shown = onTerminal(t, "", nil, "demo", "--no-pause", "--out", filepath.Join(t.TempDir(), "demo"))
-	if !strings.Contains(shown, "5/5") || strings.Contains(shown, "Enter for") {
+	shown = onTerminal(t, "", nil, "zoo", "--demo", "--no-pause", "--out", filepath.Join(t.TempDir(), "demo"))
+	if !strings.Contains(shown, "4/4") || strings.Contains(shown, "Enter for") {
 		t.Errorf("with --no-pause the terminal shows\n%s", shown)
 	}
 }

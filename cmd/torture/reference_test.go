@@ -14,6 +14,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/internal/cli"
+	"github.com/zktorture/zktorture/internal/cli/about"
 	"github.com/zktorture/zktorture/internal/manual"
 	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/live"
@@ -193,7 +194,7 @@ func faultsPage() string {
 	for f := range world.EveryFault.Each() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f, plain(f.Help()), yes(real.Has(strike.Fault(f.String()))))
 	}
-	b.WriteString("\n## Of real servers\n\nThese strike servers, with `--backend serve` or `--backend ensemble`.\n\n" +
+	b.WriteString("\n## Of real servers\n\nThese strike servers, of `torture live --serve` or `--start`.\n\n" +
 		"| fault | what happens |\n|---|---|\n")
 	for f := range live.ServerFaults.Each() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", f, plain(f.Help()))
@@ -217,8 +218,8 @@ func yes(is bool) string {
 
 func strategiesPage() string {
 	var b strings.Builder
-	b.WriteString("# Strategies\n\n`--strategy` says how episodes are chosen.\n\n| strategy | what it does |\n|---|---|\n")
-	for _, name := range slices.Sorted(maps.Keys(sim.Strategies)) {
+	b.WriteString("# Strategies\n\n`--strategy` says how episodes are chosen. [`torture prove`](torture-prove.md) chooses none: it runs all.\n\n| strategy | what it does |\n|---|---|\n")
+	for _, name := range about.Strategies() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", name, plain(sim.Strategies[name]))
 	}
 	return b.String()

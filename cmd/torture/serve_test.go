@@ -31,7 +31,7 @@ func served(t *testing.T, args ...string) (*process, serving.Ready) {
 
 // Clients use the server, its control port injects faults, and SIGINT ends it.
 func TestServe(t *testing.T) {
-	p, at := served(t, "--servers", "3", "--control", "127.0.0.1:0")
+	p, at := served(t, "--size", "3", "--control", "127.0.0.1:0")
 	if len(at.Servers) != 3 || at.Connect != strings.Join(at.Servers, ",") || at.Seed != nil {
 		t.Errorf("%+v", at)
 	}
@@ -94,8 +94,8 @@ func TestServeKeepsData(t *testing.T) {
 // With --faults, faults strike unasked and are logged; the log is a plan, with which they strike the same client again.
 func TestServeFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
-	drawn := struckBy(t, "faults.jsonl", "--servers", "3", "--faults", "loss,expiry,kill", "--every", "4", "--seed", "7")
-	planned := struckBy(t, "again.jsonl", "--servers", "3", "--plan", "faults.jsonl", "--log", "again.jsonl")
+	drawn := struckBy(t, "faults.jsonl", "--size", "3", "--faults", "loss,expiry,kill", "--every", "4", "--seed", "7")
+	planned := struckBy(t, "again.jsonl", "--size", "3", "--faults-from", "faults.jsonl", "--log", "again.jsonl")
 	if d := cmp.Diff(drawn, planned); d != "" {
 		t.Error(d)
 	}
@@ -105,7 +105,7 @@ func TestServeFaults(t *testing.T) {
 func struckBy(t *testing.T, log string, args ...string) (struck []strike.Strike) {
 	// No session ends because the machine is busy: those whose end is due end once a tick.
 	p, at := served(t, append(args, "--tick", "24h", "--min-session-timeout", "2s", "--max-session-timeout", "2s")...)
-	if (at.Seed != nil) == slices.Contains(args, "--plan") {
+	if (at.Seed != nil) == slices.Contains(args, "--faults-from") {
 		t.Errorf("%+v", at)
 	}
 	c := client(t, at.Connect)
@@ -141,7 +141,7 @@ func TestServeRefuses(t *testing.T) {
 		}
 	}
 	for _, test := range []struct{ args, says string }{
-		{"--servers 3 --port 65535", "there are fewer than 3 ports from there on"},
+		{"--size 3 --port 65535", "there are fewer than 3 ports from there on"},
 		{"--host 192.0.2.1", "server 1 cannot listen"},
 		{"--max-session-timeout 1s", "--max-session-timeout 1s is less than --min-session-timeout 4s"},
 		{"--min-session-timeout 1m", "--min-session-timeout 1m0s is more than 20 ticks, 40s"},
@@ -152,12 +152,12 @@ func TestServeRefuses(t *testing.T) {
 		{"--super-digest super:test", "--super-digest is NAME:DIGEST, with what this prints as DIGEST: printf"},
 		{"--reconfig --data d", "--reconfig with --data needs a --port"},
 		{"--faults loss,lag", "lag cannot strike 1 servers: there are"},
-		{"--plan none.jsonl", "--plan: open none.jsonl: no such file"},
-		{"--plan /dev/zero", "--plan /dev/zero: line 1: "},
-		{"--plan .", "--plan .: line 1: read .: is a directory"},
-		{"--plan bad.jsonl", `--plan bad.jsonl: line 2: there is no fault "rain" with the variant "" here`},
-		{"--plan lag.jsonl", "--plan lag.jsonl: line 1: lag takes 2 servers, and there are 1"},
-		{"--plan lag.jsonl --servers 3 --log ./lag.jsonl", "--plan lag.jsonl is also what --log appends to"},
+		{"--faults-from none.jsonl", "--faults-from none.jsonl: no such file"},
+		{"--faults-from /dev/zero", "--faults-from /dev/zero: line 1: "},
+		{"--faults-from .", "--faults-from .: line 1: is a directory"},
+		{"--faults-from bad.jsonl", `--faults-from bad.jsonl: line 2: there is no fault "rain" with the variant "" here`},
+		{"--faults-from lag.jsonl", "--faults-from lag.jsonl: line 1: lag takes 2 servers, and there are 1"},
+		{"--faults-from lag.jsonl --size 3 --log ./lag.jsonl", "--faults-from lag.jsonl is also what --log appends to"},
 		{"--control nowhere", "--control: "},
 		{"--data /dev/null", "data: "},
 		{"--faults all --log no/such/folder", "--log: "},

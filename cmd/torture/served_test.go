@@ -17,13 +17,13 @@ func TestRunOnServed(t *testing.T) {
 		args   string
 		status int
 	}{
-		{"lock --episodes 40 --out out", console.ExitOK},
-		{"lock --episodes 10 --plan out/faults.jsonl", console.ExitOK},
-		{"lock --nodes 1 --episodes 10 --faults kill,stop,loss", console.ExitOK},
-		{"queue --recipe published/DistributedQueue --episodes 60 --faults loss", console.ExitViolation},
+		{"lock --serve 3 --episodes 40 --out out", console.ExitOK},
+		{"lock --serve 3 --episodes 10 --faults-from out/faults.jsonl", console.ExitOK},
+		{"lock --serve 1 --episodes 10 --faults kill,stop,loss", console.ExitOK},
+		{"queue --serve 3 --recipe published/DistributedQueue --episodes 60 --faults loss", console.ExitViolation},
 	} {
 		t.Run(test.args, func(t *testing.T) {
-			status, text, messages := command(t, strings.Fields("run --backend serve --seed 1 --json "+test.args)...)
+			status, text, messages := command(t, strings.Fields("live --seed 1 --json "+test.args)...)
 			var s output.Summary
 			if err := json.Unmarshal([]byte(text), &s); err != nil || status != test.status || s.Operations == 0 {
 				t.Fatalf("exit status %d, %v\n%s%s", status, err, text, messages)
@@ -34,11 +34,11 @@ func TestRunOnServed(t *testing.T) {
 
 func TestServedRefuses(t *testing.T) {
 	for _, test := range []struct{ args, says string }{
-		{"--faults partition", "partition: the servers of --backend serve have no links that could be cut: --backend ensemble"},
-		{"--nodes 1 --faults lag", "lag: a single server has no others"},
+		{"--serve 3 --faults partition", "partition: the servers of --serve have no links that could be cut: use --start"},
+		{"--serve 1 --faults lag", "lag: a single server has no others"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
-			status, _, messages := command(t, strings.Fields("run lock --backend serve "+test.args)...)
+			status, _, messages := command(t, strings.Fields("live lock "+test.args)...)
 			if status != console.ExitUnknown || !strings.Contains(messages, test.says) {
 				t.Errorf("exit status %d, %q, want %q", status, messages, test.says)
 			}

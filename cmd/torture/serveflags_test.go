@@ -23,12 +23,12 @@ const super = "super:D/InIHSb7yEEbrWz8b9l71RjZJU="
 
 // Each flag does what the property of ZooKeeper does that it is named after. Without it, it is not done.
 func TestServeFlags(t *testing.T) {
-	p, at := served(t, "--servers", "3", "--super-digest", super, "--reconfig", "--enforce-quota", "--ttl",
+	p, at := served(t, "--size", "3", "--super-digest", super, "--reconfig", "--enforce-quota", "--ttl",
 		"--user", "ann:pass:word",
 		"--read-only", "--jute-maxbuffer", "2000", "--container-check-interval", "50ms", "--tick", "50ms",
 		"--max-client-cnxns", "3",
 		"--min-session-timeout", "19s", "--max-session-timeout", "21s", "--sync-limit", "9", "--control", "127.0.0.1:0")
-	plain, bare := served(t, "--servers", "3")
+	plain, bare := served(t, "--size", "3")
 	for _, served := range []struct {
 		at   serving.Ready
 		with bool

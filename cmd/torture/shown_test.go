@@ -34,7 +34,7 @@ func TestShownCommands(t *testing.T) {
 }
 
 // leftOut is what is said of a command line whose arguments are left out, or stand there by their names, as FILE.
-var leftOut = regexp.MustCompile(` is missing: | got "EOL" |unknown [a-z]+ "[A-Z]+": `)
+var leftOut = regexp.MustCompile(` is missing: | needs a value: |unknown [a-z]+ "[A-Z]+": `)
 
 // parses returns why a command line is refused.
 func parses(args []string) error {

@@ -70,7 +70,7 @@ func rulesOf(node *kong.Node) []console.Rule {
 // required are the arguments and flags without which a command is not parsed.
 var required = map[string][]string{
 	"run": {"lock"}, "replay": {"f"}, "explain": {"f"},
-	"index": {"d"}, "certify": {"f"}, "check": {"f"}, "proxy": {"--servers", "a:1"}, "clean": {"--servers", "a:1"},
+	"live": {"lock"}, "prove": {"lock"}, "check": {"f"}, "proxy": {"--servers", "a:1"}, "clean": {"--servers", "a:1"},
 }
 
 // TestMisuse gives every flag of every command what its tags and rules rule out. Each is refused in one line, that names
@@ -132,9 +132,6 @@ func brokenBy(r console.Rule, node *kong.Node, name string) (line []string) {
 			line, used = append(line, m[1]+"="+m[2]), used[:1]
 		}
 	}
-	if strings.HasPrefix(r.Why, "needs --backend sim") {
-		line = append(line, "--backend=ensemble")
-	}
 	with := func(name, value string) string {
 		i := slices.IndexFunc(node.Flags, func(f *kong.Flag) bool { return f.Name == name })
 		if value != "" {
@@ -185,28 +182,39 @@ func refused(t *testing.T, says string, args ...string) {
 	}
 }
 
+// There are not more commands than one can take in, each in a group.
+func TestFewCommands(t *testing.T) {
+	_, shown, _ := command(t, "--help")
+	groups := regexp.MustCompile(`(?m)^(\S.*):$`).FindAllString(shown, -1)
+	if want := []string{"Flags:", "Everyday:", "Real servers:", "More:"}; !slices.Equal(groups, want) {
+		t.Errorf("groups %q, want %q", groups, want)
+	}
+	_, shown, _ = strings.Cut(shown, "\nEveryday:\n")
+	if n := len(regexp.MustCompile(`(?m)^  [a-z]`).FindAllString(shown, -1)); n < 10 || n > 14 {
+		t.Errorf("%d commands are shown", n)
+	}
+}
+
 // Each kind of name that a user can type is suggested.
 func TestDidYouMean(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for line, want := range map[string]string{
-		"rnu lock":                                       `unknown command "rnu": did you mean run? If not, see torture --help`,
-		"run lokc":                                       `unknown workload "lokc": did you mean lock? If not, see torture list kinds`,
-		"run lock --recipe WriteLock":                    `unknown recipe "WriteLock" of lock: did you mean published/WriteLock? If not, see torture list kinds`,
-		"run lock --epsodes 3":                           `unknown flag "--epsodes": did you mean --episodes? If not, see torture run --help`,
-		"run lock --faults loss,expirry":                 `unknown fault "expirry": did you mean expiry? If not, see torture list faults`,
-		"run lock --strategy patern":                     `unknown strategy "patern": did you mean patterns? If not, see torture list strategies`,
-		"run lock --backend ensembel":                    `unknown backend "ensembel": did you mean ensemble?`,
-		"run lock --backend ensemble --faults partitoin": `unknown fault "partitoin": did you mean partition? If not, see torture list faults`,
-		"zoo w111":                                       `unknown bug "w111": did you mean W11? If not, see torture list zoo`,
-		"check f --model que":                            `unknown model "que": did you mean queue or priorityqueue? If not, see torture list models`,
-		"explain f --model elektion":                     `unknown model "elektion": did you mean election? If not, see torture list models`,
-		"run lock --faults all,-wrpa":                    `unknown fault "wrpa": did you mean wrap? If not, see torture list faults`,
-		"run lock --faults=-wrap":                        `-wrap leaves out what is not there: write it behind a set that has wrap, as in all,-loss`,
-		"serve --faults=-kill":                           `--faults: -kill leaves out what is not there: write it behind a set that has kill, as in all,-loss: see torture serve --help`,
-		"serve --faults kil":                             `unknown fault "kil": did you mean kill?`,
-		"proxy --servers a:1 --faults looss":             `unknown fault "looss": did you mean loss?`,
-		"list modles":                                    `unknown section "modles": did you mean models?`,
-		"replay f --backend enssemble":                   `unknown backend "enssemble": did you mean ensemble?`,
+		"rnu lock":                               `unknown command "rnu": did you mean run? If not, see torture --help`,
+		"run lokc":                               `unknown kind "lokc": did you mean lock? If not, see torture list kinds`,
+		"run lock --recipe WriteLock":            `unknown recipe "WriteLock" of lock: did you mean published/WriteLock? If not, see torture list kinds`,
+		"run lock --epsodes 3":                   `unknown flag "--epsodes": did you mean --episodes? If not, see torture run --help`,
+		"run lock --faults loss,expirry":         `unknown fault "expirry": did you mean expiry? If not, see torture list faults`,
+		"run lock --strategy patern":             `unknown strategy "patern": did you mean patterns? If not, see torture list strategies`,
+		"live lock --start 3 --faults partitoin": `unknown fault "partitoin": did you mean partition? If not, see torture list faults`,
+		"zoo w111":                               `unknown bug "w111": did you mean W11? If not, see torture list zoo`,
+		"check f --model que":                    `unknown model "que": did you mean queue or priorityqueue? If not, see torture list models`,
+		"explain f --model elektion":             `unknown model "elektion": did you mean election? If not, see torture list models`,
+		"run lock --faults all,-wrpa":            `unknown fault "wrpa": did you mean wrap? If not, see torture list faults`,
+		"run lock --faults=-wrap":                `--faults: -wrap leaves out what is not there: write it behind a set that has wrap, as in all,-loss: see torture run --help`,
+		"serve --faults=-kill":                   `--faults: -kill leaves out what is not there: write it behind a set that has kill, as in all,-loss: see torture serve --help`,
+		"serve --faults kil":                     `unknown fault "kil": did you mean kill?`,
+		"proxy --servers a:1 --faults looss":     `unknown fault "looss": did you mean loss?`,
+		"list modles":                            `unknown section "modles": did you mean models?`,
 	} {
 		status, _, stderr := command(t, strings.Fields(line)...)
 		if status != console.ExitUnknown || stderr != "torture: "+want+"\n" {

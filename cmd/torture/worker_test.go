@@ -86,7 +86,7 @@ func lie(session string) {
 func TestWorkersThatLie(t *testing.T) {
 	t.Chdir(t.TempDir())
 	run := func(recipe string, args ...string) (s output.Summary, messages string, status int) {
-		status, text, messages := command(t, append(strings.Fields("run lock --backend serve --nodes 1 --seed 1 --json "+
+		status, text, messages := command(t, append(strings.Fields("live lock --serve 1 --seed 1 --json "+
 			"--faults none --episodes 3 --recipe"), append([]string{"exec:exec " + os.Args[0] + " " + recipe}, args...)...)...)
 		json.Unmarshal([]byte(text), &s)
 		return s, messages, status
@@ -118,7 +118,7 @@ func TestReadyAndPatience(t *testing.T) {
 		"--ready=200ms":  "it was not ready after 200ms",
 		"--patience=1ms": "--patience 1ms: at least 1s is needed",
 	} {
-		status, _, messages := command(t, "run", "lock", "--backend", "serve", "--nodes", "1", "--recipe",
+		status, _, messages := command(t, "live", "lock", "--serve", "1", "--recipe",
 			"exec:read first; cat", flag)
 		if status != console.ExitUnknown || !strings.Contains(messages, says) {
 			t.Errorf("%s: exit status %d, %s", flag, status, messages)

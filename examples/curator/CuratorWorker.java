@@ -27,7 +27,7 @@ import zktorture.Worker;
  * <pre>
  * export CLASSPATH=/usr/share/java/curator-recipes.jar:out/curator
  * javac -d out/curator workers/java/Worker.java examples/curator/CuratorWorker.java
- * torture run lock --backend ensemble --recipe 'exec:java CuratorWorker'
+ * torture live lock --start 3 --recipe 'exec:java CuratorWorker'
  * </pre>
  */
 final class CuratorWorker {

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Kazoo's recipes as a worker of zktorture, by workers/python/zktorture.py.
 
-    torture run lock --backend ensemble --recipe 'exec:/usr/bin/python3 examples/kazoo/worker.py'
+    torture live lock --start 3 --recipe 'exec:/usr/bin/python3 examples/kazoo/worker.py'
 
 Debian's package is python3-kazoo.
 """

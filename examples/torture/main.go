@@ -2,7 +2,7 @@
 // examples.
 //
 //	go run ./examples/torture run publisher --recipe careless
-//	go run ./examples/torture run ratelimit --backend ensemble
+//	go run ./examples/torture live ratelimit --start 3
 package main
 
 import (

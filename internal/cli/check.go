@@ -76,7 +76,7 @@ func (k *checkCmd) Run(c *console.Context) error {
 	if errors.Is(err, errNoRound) {
 		return k.nothing(c)
 	} else if err != nil {
-		return fmt.Errorf("%s: %w", k.File, err)
+		return console.OfFile(k.File, err)
 	}
 	defer in.Close()
 	for _, note := range in.notes {
@@ -90,7 +90,7 @@ func (k *checkCmd) Run(c *console.Context) error {
 	}
 	j, err := console.Interruptible(c, func() (judged, error) { return judge(in.model, in.Reader) })
 	if err != nil {
-		return fmt.Errorf("%s: %w", k.File, err)
+		return console.OfFile(k.File, err)
 	}
 	if j.operations == 0 && k.Model == "" {
 		return k.nothing(c)

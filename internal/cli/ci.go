@@ -16,9 +16,9 @@ import (
 
 // ciOf reports a run: a case for each property of the workload, and for each violation of a property common to all
 // recipes. An unbroken property passes only if the run was decided.
-func (r *runCmd) ciOf(result sim.Result, problems []ciformat.Problem) ciformat.Report {
+func (t *trial) ciOf(result sim.Result, problems []ciformat.Problem) ciformat.Report {
 	report := ciformat.Report{
-		Title: fmt.Sprintf("%s (%s) on %s", result.Workload, result.Recipe, r.Backend), Verdict: result.Verdict,
+		Title: fmt.Sprintf("%s (%s) on %s", result.Workload, result.Recipe, t.backend), Verdict: result.Verdict,
 		Seconds: result.Elapsed.Seconds(),
 		Facts: [][2]string{{"run", output.CountLine(result)}, {"origin", output.OriginLine(result)},
 			{"faults struck", output.FaultLine(result.Struck)}},
@@ -42,7 +42,7 @@ func (r *runCmd) ciOf(result sim.Result, problems []ciformat.Problem) ciformat.R
 }
 
 // problems are the violations of a run, with their stories.
-func (r *runCmd) problems(c *console.Context, w *workload.Workload, result sim.Result, saved output.Evidence) (all []ciformat.Problem) {
+func (t *trial) problems(c *console.Context, w *workload.Workload, result sim.Result, saved output.Evidence) (all []ciformat.Problem) {
 	for i, found := range result.Violations {
 		p := ciformat.Problem{Property: found.Property, Message: found.Message, Place: i}
 		if i >= len(saved.Examples) {

@@ -22,27 +22,32 @@ import (
 
 // cli is the command line.
 type cli struct {
-	Run     runCmd           `cmd:"" help:"Test a recipe under faults: in simulation, on a local ensemble, or on your servers."`
-	Test    testCmd          `cmd:"" passthrough:"" help:"Run go test in exact mode: the decisions of the Go runtime are drawn, replayed and shrunk, too."`
-	New     newCmd           `cmd:"" help:"Write an example lock and its test, to be replaced by your own."`
-	Replay  replayCmd        `cmd:"" help:"Run a counterexample again, step by step."`
-	Explain explainCmd       `cmd:"" help:"Explain a counterexample, or a history that is a violation."`
-	Help    helpCmd          `cmd:"" help:"Say what it means that a property breaks, and what helps."`
-	Index   indexCmd         `cmd:"" help:"Write an HTML index of a folder of results, and a page for each story."`
-	Certify certifyCmd       `cmd:"" help:"Check a certificate: repeat its search, and compare."`
-	Check   checkCmd         `cmd:"" help:"Judge a recorded history."`
-	Proxy   serving.ProxyCmd `cmd:"" help:"Run a proxy between ZooKeeper and your clients that injects faults."`
-	Serve   serving.ServeCmd `cmd:"" help:"Run an in-memory ZooKeeper for tests, for any client, with faults on request."`
-	Clean   cleanCmd         `cmd:"" help:"List what killed runs have left on your servers; with --yes, delete it."`
-	Worker  workerCmd        `cmd:"" hidden:"" help:"Serve a recipe to a runner, with the protocol of docs/workers.md."`
-	List    about.ListCmd    `cmd:"" help:"List workloads, recipes, faults, strategies and models."`
-	Doctor  about.DoctorCmd  `cmd:"" help:"Check what works on this machine, and how to install what is missing."`
+	Run     runCmd     `cmd:"" group:"everyday" help:"Test a recipe under faults, in simulation."`
+	New     newCmd     `cmd:"" group:"everyday" help:"Write an example lock and its test, to be replaced by your own."`
+	Test    testCmd    `cmd:"" group:"everyday" passthrough:"" help:"Run go test in exact mode: the decisions of the Go runtime are drawn, replayed and shrunk, too."`
+	Explain explainCmd `cmd:"" group:"everyday" help:"Tell the story of a counterexample or a history; make pages of a folder of results; say what a property means."`
+	Replay  replayCmd  `cmd:"" group:"everyday" help:"Run a counterexample again, step by step."`
+	Check   checkCmd   `cmd:"" group:"everyday" help:"Judge a recorded history."`
+
+	Live   liveCmd          `cmd:"" group:"servers" help:"Test a recipe under faults, on servers: started for it, or yours."`
+	Serve  serving.ServeCmd `cmd:"" group:"servers" help:"Run an in-memory ZooKeeper for tests, for any client, with faults on request."`
+	Proxy  serving.ProxyCmd `cmd:"" group:"servers" help:"Run a proxy between ZooKeeper and your clients that injects faults."`
+	Clean  cleanCmd         `cmd:"" group:"servers" help:"List what killed runs have left on your servers; with --yes, delete it."`
+	Doctor about.DoctorCmd  `cmd:"" group:"servers" help:"Check what works on this machine, and how to install what is missing."`
+
+	Prove proveCmd      `cmd:"" group:"more" help:"Search all executions within a bound, and certify that."`
+	List  about.ListCmd `cmd:"" group:"more" help:"List kinds, recipes, faults, strategies, models and properties."`
 	kong.Plugins
 
-	Completion kongcompletion.Completion `cmd:"" help:"Print how a shell is made to complete command lines."`
+	Worker     workerCmd                 `cmd:"" hidden:"" help:"Serve a recipe to a runner, with the protocol of docs/workers.md."`
+	Completion kongcompletion.Completion `cmd:"" hidden:"" help:"Print how a shell is made to complete command lines."`
 
 	Version kong.VersionFlag `help:"Print the version, commit, date, version of Go and platform."`
 }
+
+// groups are those of commands.
+var groups = kong.ExplicitGroups([]kong.Group{{Key: "everyday", Title: "Everyday:"}, {Key: "servers", Title: "Real servers:"},
+	{Key: "more", Title: "More:"}})
 
 // extensions make further commands of the command line.
 var extensions []func() any

@@ -31,7 +31,7 @@ type clients struct {
 
 // clients sets them up. A recipe served by another program has a process for each client. Of ours, some clients have
 // a process if there are process faults.
-func (r *runCmd) clients(c *console.Context, out *output.Folder, way serving.Access, servers string) (*clients, error) {
+func (r *liveCmd) clients(c *console.Context, out *output.Folder, way serving.Access, servers string) (*clients, error) {
 	all := &clients{ctx: c, close: func() {}}
 	command, foreign := strings.CutPrefix(r.Recipe, worker.Foreign)
 	if !foreign {
@@ -57,12 +57,12 @@ func (r *runCmd) clients(c *console.Context, out *output.Folder, way serving.Acc
 const processRounds = 6
 
 // needsProcesses reports whether there are process faults.
-func (r *runCmd) needsProcesses() bool {
+func (r *liveCmd) needsProcesses() bool {
 	return r.may&live.ProcessFaults != 0
 }
 
 // processesOnly reports whether all faults are process faults.
-func (r *runCmd) processesOnly() bool {
+func (r *liveCmd) processesOnly() bool {
 	return r.needsProcesses() && r.may&^live.ProcessFaults == 0
 }
 
@@ -76,7 +76,7 @@ func ownWorker(recipe string) (string, error) {
 }
 
 // startWorkers lets clients run in processes of their own, observed over a connection of this process.
-func (r *runCmd) startWorkers(all *clients, command string, out *output.Folder, way serving.Access, servers string) error {
+func (r *liveCmd) startWorkers(all *clients, command string, out *output.Folder, way serving.Access, servers string) error {
 	observer, err := OpenSession(all.ctx, way, servers, false)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (r *runCmd) startWorkers(all *clients, command string, out *output.Folder, 
 	}
 	ctx, cancel := context.WithCancelCause(all.ctx)
 	all.ctx = ctx
-	cfg := worker.Config{Command: command, Kind: r.Workload, SessionTimeout: LiveSession, StartTimeout: r.Ready,
+	cfg := worker.Config{Command: command, Kind: r.Kind, SessionTimeout: LiveSession, StartTimeout: r.Ready,
 		Stderr: &boundedLog{out: stderr, left: stderrMax}, Fail: cancel}
 	all.start = func(ctx context.Context) (*live.Session, error) {
 		return openWorker(ctx, cfg, way, servers, observer)

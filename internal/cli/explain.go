@@ -24,7 +24,7 @@ import (
 )
 
 type explainCmd struct {
-	File    string        `arg:"" help:"A counterexample that torture run has written; a story that --json has written; or, with --model, a history as for torture check."`
+	File    string        `arg:"" name:"what" help:"A counterexample that torture run has written; a story that --json has written; with --model, a history as for torture check; a folder of results, of torture run --out, which gets an index.html and a page for each story; or a property (see torture list properties)."`
 	Model   string        `help:"The model to judge a history against, such as lock or queue: see torture list." default:"" placeholder:"MODEL" enum:",${models}"`
 	Parties int           `help:"With --model doublebarrier: the number of parties of the barrier." default:"2" range:"1..10000"`
 	Permits int           `help:"With --model semaphore: the number of permits." default:"1" range:"1.."`
@@ -44,10 +44,20 @@ func (e *explainCmd) Rules() []console.Rule {
 
 // Run executes the command. Its status is 0 if a story was told.
 func (e *explainCmd) Run(c *console.Context) error {
+	info, err := os.Stat(e.File)
+	switch {
+	case err == nil && info.IsDir():
+		return console.OfFile(e.File, explainFolder(c, e.File))
+	case err != nil:
+		if i := slices.IndexFunc(story.AllAdvice(), func(a story.Advice) bool { return slices.Contains(a.Properties, e.File) }); i >= 0 {
+			printAdvice(c.Stdout, e.File, story.AllAdvice()[i])
+			return nil
+		}
+	}
 	defer c.EndSoon(func() int { return console.ExitUnknown })()
 	s, err := console.Interruptible(c, func() (*story.Story, error) { return e.story(c) })
 	if err != nil {
-		return fmt.Errorf("%s: %w", e.File, err)
+		return console.OfFile(e.File, err)
 	}
 	if e.JSON {
 		return json.NewEncoder(c.Stdout).Encode(s)
@@ -61,6 +71,19 @@ func (e *explainCmd) Run(c *console.Context) error {
 	}
 	_, err = fmt.Fprint(to, s.Text(options))
 	return err
+}
+
+// printAdvice says what it means that a property breaks, and what helps.
+func printAdvice(w io.Writer, property string, a story.Advice) {
+	fmt.Fprintf(w, "%s\n\n", console.Wrap(property+" breaks: "+a.Meaning+".", console.Columns))
+	for _, r := range a.Helps {
+		when := "after a " + strings.ReplaceAll(string(r.Mechanism), "-", " ")
+		if r.Mechanism == story.AnyMechanism {
+			when = "in any case"
+		}
+		fmt.Fprint(w, console.Hanging(when+": ", r.Text+".", "  "))
+		fmt.Fprintf(w, "  %s\n\n", r.Link())
+	}
 }
 
 // writeStory writes a story in a form to the file that a flag names, and prints its name and title. It replaces an
@@ -202,12 +225,12 @@ func tell(c *console.Context, w *workload.Workload, example *sim.Counterexample,
 
 // searchLine is a command that searches within the bounds of a story.
 func searchLine(self string, s *story.Story, example *sim.Counterexample) string {
-	backend := ""
+	wire := ""
 	if example.Wire {
-		backend = " --backend wire"
+		wire = " --wire"
 	}
 	return fmt.Sprintf("%s run %s --recipe %s --faults %s --clients %d --ops %d --strategy patterns%s", self, s.Workload,
-		escape.Shell(s.Recipe), s.Struck, len(s.Clients), example.Ops, backend)
+		escape.Shell(s.Recipe), s.Struck, len(s.Clients), example.Ops, wire)
 }
 
 // storyOf is the story of a violation as text, or the reason why there is none, which is no failure.

@@ -17,17 +17,14 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// liveFaults are the faults of a run on real servers. "all" leaves out those that cannot strike there; naming one is
+// faults are those of a run on real servers. "all" leaves out those that cannot strike there; naming one is
 // an error.
-func (r *runCmd) liveFaults(w *workload.Workload) (strike.Set, error) {
-	if r.faultPlan != nil {
-		set := r.faultPlan.Faults()
+func (r *liveCmd) faults(w *workload.Workload) (strike.Set, error) {
+	if r.plan != nil {
+		set := r.plan.Faults()
 		return set, r.strikable(w, set)
 	}
-	set, err := r.Faults.live, r.Faults.liveErr
-	if err != nil {
-		return set, err
-	}
+	set := r.Faults.set
 	if !strings.Contains(r.Faults.text, "all") {
 		return set, r.strikable(w, set)
 	}
@@ -39,7 +36,7 @@ func (r *runCmd) liveFaults(w *workload.Workload) (strike.Set, error) {
 }
 
 // strikable returns an error for a fault that cannot strike in this run.
-func (r *runCmd) strikable(w *workload.Workload, set strike.Set) error {
+func (r *liveCmd) strikable(w *workload.Workload, set strike.Set) error {
 	if why := r.noProcesses(w); why != nil && set&live.ProcessFaults != 0 {
 		return fmt.Errorf("pause and crash strike processes, but %w", why)
 	}
@@ -50,7 +47,7 @@ func (r *runCmd) strikable(w *workload.Workload, set strike.Set) error {
 }
 
 // noProcesses says why clients cannot be in processes of their own, or returns nil.
-func (r *runCmd) noProcesses(w *workload.Workload) error {
+func (r *liveCmd) noProcesses(w *workload.Workload) error {
 	if r.Auth != "" || r.Rate != 0 {
 		return fmt.Errorf("clients in processes of their own do not support --auth and --rate: leave them out")
 	}
@@ -59,38 +56,38 @@ func (r *runCmd) noProcesses(w *workload.Workload) error {
 }
 
 // linked reports whether a fault may strike clients, or the servers behind them, so that links are needed.
-func (r *runCmd) linked() bool { return r.may != 0 }
+func (r *liveCmd) linked() bool { return r.may != 0 }
 
 // unhurt are those of the faults that spare the run's servers.
-func (r *runCmd) unhurt(set strike.Set) (spared strike.Set) {
+func (r *liveCmd) unhurt(set strike.Set) (spared strike.Set) {
 	for f := range (set & live.ServerFaults).Each() {
 		served := f == strike.Leader || slices.Contains(strike.Faults(strike.OnServe), f)
-		if r.Backend == "live" || r.Backend == "serve" && !served || !f.Strikes(r.Nodes) {
+		if r.backend == "live" || r.backend == "serve" && !served || !f.Strikes(r.nodes) {
 			spared |= strike.SetOf(f)
 		}
 	}
 	return spared
 }
 
-func (r *runCmd) why() string {
-	if r.Backend == "live" {
-		return "your own servers are never harmed: these faults need --backend ensemble only"
+func (r *liveCmd) why() string {
+	if r.backend == "live" {
+		return "your own servers are never harmed: these faults need --start"
 	}
-	if r.Nodes != 1 {
-		return "the servers of --backend serve have no links that could be cut: --backend ensemble"
+	if r.nodes != 1 {
+		return "the servers of --serve have no links that could be cut: use --start"
 	}
-	return "a single server has no others that it could lose, or hear late of: --nodes 3"
+	return "a single server has no others that it could lose, or hear late of: start 3"
 }
 
 // partitions reports whether servers may be partitioned, for which they need network namespaces.
-func (r *runCmd) partitions() bool {
-	drawn := r.may&live.ServerFaults == strike.SetOf(strike.Leader) && r.faultPlan == nil
-	return r.may.Has(strike.Partition) || drawn && r.Nodes > 1
+func (r *liveCmd) partitions() bool {
+	drawn := r.may&live.ServerFaults == strike.SetOf(strike.Leader) && r.plan == nil
+	return r.may.Has(strike.Partition) || drawn && r.nodes > 1
 }
 
 // gainNetworks makes sure that network namespaces can be made, if they are needed. It may run this program again.
-func (r *runCmd) gainNetworks() error {
-	if r.Backend != "ensemble" || !r.partitions() {
+func (r *liveCmd) gainNetworks() error {
+	if r.backend != "ensemble" || !r.partitions() {
 		return nil
 	}
 	if err := netns.Gain(); err != nil {
@@ -100,23 +97,23 @@ func (r *runCmd) gainNetworks() error {
 	return nil
 }
 
-// plan reads the fault plan, if the user gave one.
-func (r *runCmd) plan() (*live.FaultPlan, error) {
-	if r.Plan == "" {
+// readPlan reads the fault plan, if the user gave one.
+func (r *liveCmd) readPlan() (*live.FaultPlan, error) {
+	if r.Repeat == "" {
 		return nil, nil
 	}
-	in, err := os.Open(r.Plan)
+	in, err := os.Open(r.Repeat)
 	if err != nil {
-		return nil, fmt.Errorf("--plan: %w", err)
+		return nil, console.OfFile("--faults-from "+r.Repeat, err)
 	}
 	defer in.Close()
 	plan, err := live.ReadFaultPlan(in)
 	if err != nil {
-		return nil, fmt.Errorf("--plan %s: %w", r.Plan, err)
+		return nil, console.OfFile("--faults-from "+r.Repeat, err)
 	}
 	for _, f := range plan.Servers {
-		if err := f.Validate(r.Nodes); err != nil {
-			return nil, fmt.Errorf("--plan %s: %w", r.Plan, err)
+		if err := f.Validate(r.nodes); err != nil {
+			return nil, fmt.Errorf("--faults-from %s: %w", r.Repeat, err)
 		}
 	}
 	return plan, nil
@@ -125,10 +122,10 @@ func (r *runCmd) plan() (*live.FaultPlan, error) {
 // planRounds is the default number of rounds of a printed plan.
 const planRounds = 100
 
-// printPlan prints the faults that the seed draws, in the format of --plan.
-func (r *runCmd) printPlan(c *console.Context, w *workload.Workload) error {
+// printPlan prints the faults that the seed draws, in the format of --faults-from.
+func (r *liveCmd) printPlan(c *console.Context, w *workload.Workload) error {
 	unopened := func(context.Context) (*live.Session, error) { return nil, errors.New("a plan opens no sessions") }
-	cfg := r.live()
+	cfg := r.config()
 	cfg.Rounds, cfg.Duration = cmp.Or(cfg.Rounds, planRounds), cmp.Or(cfg.Duration, liveDuration)
 	foreign := strings.HasPrefix(r.Recipe, worker.Foreign)
 	if !foreign && !r.processesOnly() {

@@ -14,13 +14,10 @@ import (
 	"github.com/zktorture/zktorture/story/index"
 )
 
-type indexCmd struct {
-	Dir string `arg:"" help:"A folder with results, written by torture run --out."`
-}
-
-// Run executes the command. Its status is 0 if the index was made, whatever it lists.
-func (x *indexCmd) Run(c *console.Context) error {
-	made, err := index.Build(c, x.Dir, index.Options{
+// explainFolder writes an index of a folder of results, and a page for each story. The status is 0 if that was made,
+// whatever it lists.
+func explainFolder(c *console.Context, dir string) error {
+	made, err := index.Build(c, dir, index.Options{
 		Tell: func(_ context.Context, e *sim.Counterexample, file string) (*story.Story, error) {
 			if e.Exact {
 				if err := c.Exactly(); err != nil {
@@ -39,17 +36,17 @@ func (x *indexCmd) Run(c *console.Context) error {
 		Progress: func(file string) { fmt.Fprintf(c.Stderr, "looking at %s\n", file) },
 	})
 	if err != nil {
-		return fmt.Errorf("index: %w", err)
+		return err
 	}
 	for _, p := range made.Problems {
 		fmt.Fprintf(c.Stderr, "%s: %s\n", p.File, p.Text)
 	}
-	x.report(c, made)
+	reportIndex(c, dir, made)
 	return nil
 }
 
-// report prints one line about the contents of the index.
-func (x *indexCmd) report(c *console.Context, made *index.Index) {
+// reportIndex prints one line about the contents of an index.
+func reportIndex(c *console.Context, dir string, made *index.Index) {
 	broken := 0
 	for _, h := range made.Histories {
 		if h.Verdict == linearizability.Violation.String() {
@@ -67,6 +64,6 @@ func (x *indexCmd) report(c *console.Context, made *index.Index) {
 	if n := len(made.Violations); n > 0 {
 		violations = console.Count(n, "violation")
 	}
-	fmt.Fprintf(c.Stdout, "%s: %s, %s, %s\n", filepath.Join(x.Dir, index.Name), console.Count(len(made.Runs), "run"), histories,
+	fmt.Fprintf(c.Stdout, "%s: %s, %s, %s\n", filepath.Join(dir, index.Name), console.Count(len(made.Runs), "run"), histories,
 		violations)
 }

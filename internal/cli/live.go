@@ -21,15 +21,102 @@ import (
 	"github.com/zktorture/zktorture/live/ensemble"
 	"github.com/zktorture/zktorture/live/ensemble/link"
 	"github.com/zktorture/zktorture/live/ensemble/proxy"
+	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/recipes/zkclient"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story/index"
 	"github.com/zktorture/zktorture/workload"
 )
 
+// liveCmd tests on servers.
+type liveCmd struct {
+	Kind     string        `arg:"" help:"The kind of recipe to test: see torture list." enum:"${kinds}"`
+	Start    int           `placeholder:"NUMBER" help:"Start 1, 3 or 5 ZooKeeper servers on this machine (Java is needed), and stop them at the end." range:"1,3,5"`
+	Serve    int           `placeholder:"NUMBER" help:"Start 1, 3 or 5 servers such as torture serve has, in memory: no Java is needed." range:"1,3,5"`
+	Servers  string        `placeholder:"A:2181,…" help:"Use your servers, at these addresses, perhaps with a /chroot. They are never harmed: faults hit clients only."`
+	Root     string        `placeholder:"PATH" help:"With --servers: the path below which all znodes are made. It must be missing or empty, and is removed at the end. Default: a new one."`
+	Rate     float64       `placeholder:"NUMBER" help:"With --servers: maximum requests a second, of all clients together." range:"1.."`
+	Faults   liveFaults    `default:"all" placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out. Default: every fault that these servers can have."`
+	Repeat   string        `name:"faults-from" placeholder:"FILE" help:"Repeat the faults of this file, the DIR/faults.jsonl of an earlier run, perhaps edited. Default: the seed draws them."`
+	Print    bool          `name:"print-faults" help:"Run nothing, and print the faults that the seed draws, for --faults-from: for --episodes rounds (100 by default), and for the servers within --duration."`
+	Episodes int           `help:"The number of episodes. Default: as many as --duration allows." range:"1.."`
+	Duration time.Duration `help:"How long to run. Default: 30s, or until --episodes are done." range:">0"`
+	Patience time.Duration `help:"How long a client waits, without faults, before it counts as waiting forever; longer where servers are slow. The run ends when servers are away for twice as long. Default: 10s, longer with --rate." range:">0"`
+	Ready    time.Duration `help:"How long a worker process may take until it is ready, not counting the time in which it could not run. Default: 30s." range:">0"`
+	trial    `embed:""`
+
+	serving.AccessFlags `embed:""`
+
+	nodes   int // that are started
+	plan    *live.FaultPlan
+	may     strike.Set   // strike …
+	servers live.Servers // … these, or nil
+}
+
+// Rules implements ruled.
+func (r *liveCmd) Rules() []console.Rule {
+	return append(r.AccessFlags.Rules(), r.rules(),
+		console.When(r.Servers != "", "root rate auth tls-ca tls-key tls-cert tls-server-name", "needs --servers"),
+		console.When(r.Servers == "", "start serve", "cannot be used with --servers"),
+		console.When(r.Start == 0, "serve", "cannot be used with --start"),
+		console.When(r.Repeat == "", "faults", "cannot be used with --faults-from, because the file determines what strikes"),
+		console.When(!r.Print, "faults-from json out junit summary metrics", "cannot be used with --print-faults, because it runs nothing"))
+}
+
+// Run executes the command.
+func (r *liveCmd) Run(c *console.Context) error {
+	if err := r.where(c); err != nil {
+		return err
+	}
+	w, err := r.find(c, r.Kind)
+	if err != nil {
+		return err
+	}
+	switch {
+	case strings.HasPrefix(r.Recipe, worker.Foreign) && (r.Auth != "" || r.Rate != 0):
+		return fmt.Errorf("a recipe that another program serves does not support --auth and --rate: leave them out")
+	case r.Patience != 0 && r.Patience < time.Second:
+		return fmt.Errorf("--patience %v: at least 1s is needed, in which a run takes its own pulse twenty times", r.Patience)
+	}
+	if r.plan, err = console.Interruptible(c, r.readPlan); err != nil {
+		return err
+	}
+	if r.may, err = r.faults(w); err != nil {
+		return err
+	}
+	if r.Print {
+		return r.printPlan(c, w)
+	}
+	if err := r.gainNetworks(); err != nil {
+		return err
+	}
+	begin := index.Begin{Workload: r.Kind, Faults: r.Faults.text, Plan: r.Repeat, Episodes: r.Episodes,
+		Duration: r.Duration.Seconds(), Nodes: r.nodes}
+	on := map[string]func(*console.Context, *workload.Workload, *output.Folder) error{
+		"serve": r.onServed, "ensemble": r.onEnsemble, "live": r.onLive}[r.backend]
+	return r.within(c, begin, func(out *output.Folder) error { return on(c, w, out) })
+}
+
+// where says on which servers to run.
+func (r *liveCmd) where(c *console.Context) error {
+	r.strategy, r.nodes = "random", cmp.Or(r.Start, r.Serve)
+	switch {
+	case r.Start > 0:
+		r.backend = "ensemble"
+	case r.Serve > 0:
+		r.backend = "serve"
+	case r.Servers != "":
+		r.backend = "live"
+	default:
+		return fmt.Errorf("say on which servers: %s live %s --start 3 starts three here, which needs Java; --serve 3 needs none; "+
+			"--servers A:2181,… are yours", c.Self, r.Kind)
+	}
+	return nil
+}
+
 // onEnsemble runs on real servers that are started for it, and stopped.
-func (r *runCmd) onEnsemble(c *console.Context, w *workload.Workload, out *output.Folder) error {
-	options := ensemble.Options{Nodes: r.Nodes, Namespaces: r.partitions(), Dir: out.Below()}
+func (r *liveCmd) onEnsemble(c *console.Context, w *workload.Workload, out *output.Folder) error {
+	options := ensemble.Options{Nodes: r.nodes, Namespaces: r.partitions(), Dir: out.Below()}
 	e, err := ensemble.Start(c, options)
 	if err != nil {
 		return err
@@ -41,7 +128,7 @@ func (r *runCmd) onEnsemble(c *console.Context, w *workload.Workload, out *outpu
 }
 
 // onLive runs on the user's servers.
-func (r *runCmd) onLive(c *console.Context, w *workload.Workload, out *output.Folder) error {
+func (r *liveCmd) onLive(c *console.Context, w *workload.Workload, out *output.Folder) error {
 	addresses, chroot, err := zkclient.ParseServers(r.Servers)
 	if err != nil {
 		return err
@@ -67,7 +154,7 @@ const (
 	liveDuration = 30 * time.Second // of a run, by default
 )
 
-func (r *runCmd) onServers(c *console.Context, w *workload.Workload, out *output.Folder, way serving.Access, servers,
+func (r *liveCmd) onServers(c *console.Context, w *workload.Workload, out *output.Folder, way serving.Access, servers,
 	chroot string) error {
 	way.Around = inTurn(pace(r.Rate), r.meter.Observe)
 	history, err := out.Create(index.HistoryName)
@@ -90,7 +177,7 @@ func (r *runCmd) onServers(c *console.Context, w *workload.Workload, out *output
 		return err
 	}
 	bar := output.NewBar(c, r.JSON, r.Episodes, cmp.Or(r.Duration, liveDuration))
-	cfg := r.live()
+	cfg := r.config()
 	cfg.Root, cfg.Servers, cfg.Workers, cfg.Patience = root, r.servers, workers(r.Rate), cmp.Or(r.Patience, patience(r.Rate))
 	cfg.Open, cfg.Start, cfg.Processes = clients.open, clients.start, clients.starts
 	cfg.Admin = func(ctx context.Context) (*live.Session, error) { return OpenSession(ctx, way, servers, false) }
@@ -104,6 +191,7 @@ func (r *runCmd) onServers(c *console.Context, w *workload.Workload, out *output
 		unfinished(&result, err)
 		fmt.Fprintf(c.Stderr, "torture: %v\n", err)
 	}
+	result.Asked = r.Episodes
 	return r.report(c, w, out, result, out.Histories(result))
 }
 
@@ -123,11 +211,11 @@ func rootBelow(chroot, root string) (string, error) {
 	return path.Join("/", chroot, root), nil
 }
 
-// live is the configuration that a run on real servers shares with its plan.
-func (r *runCmd) live() live.Config {
+// config is the configuration that a run on real servers shares with its plan.
+func (r *liveCmd) config() live.Config {
 	return live.Config{
 		Seed: *r.Seed, Rounds: r.Episodes, Duration: r.Duration, Clients: r.Clients, Ops: r.Ops,
-		Faults: r.may, Plan: r.faultPlan, Nodes: r.Nodes, Timeout: LiveSession,
+		Faults: r.may, Plan: r.plan, Nodes: r.nodes, Timeout: LiveSession,
 	}
 }
 

@@ -43,13 +43,24 @@ var Manual = manual.Manual{
 			Line: "torture run lock --recipe published/WriteLock --faults none --seed 1"},
 		{Meaning: "Let only sessions expire and processes stop, and print the result as JSON.",
 			Line: "torture run queue --faults expiry,pause --json"},
-		{Meaning: "Search all executions of a small counter in which no fault strikes, and certify that.",
-			Line: "torture run counter --strategy exhaustive --clients 1 --ops 1 --faults none --certificate counter.json"},
-		{Meaning: "Run the lock on three real servers, which are started on this machine and need Java.", Unrun: true,
-			Line: "torture run lock --backend ensemble --duration 1m --out results"},
-		{Meaning: "Run the lock on your own servers.", Unrun: true,
-			Line: "torture run lock --backend live --servers a:2181,b:2181 --duration 10m"},
 	}},
+	"live": {Statuses: verdicts, Examples: []manual.Example{
+		{Meaning: "Run the lock on three real servers, which are started on this machine and need Java.", Unrun: true,
+			Line: "torture live lock --start 3 --duration 1m --out results"},
+		{Meaning: "Run the lock on your own servers.", Unrun: true,
+			Line: "torture live lock --servers a:2181,b:2181 --duration 10m"},
+	}},
+	"prove": {
+		Statuses: []manual.Status{
+			{Code: console.ExitOK, Meaning: "Nothing broke, or the certificate holds. Whether the search is complete is printed."},
+			{Code: console.ExitViolation, Meaning: "A violation, or the certificate is refuted."},
+			{Code: console.ExitUnknown, Meaning: "There was an error, or the file is not a certificate of this build."},
+		},
+		Examples: []manual.Example{
+			{Meaning: "Search all executions of a small counter in which no fault strikes, and certify that.",
+				Line: "torture prove counter --clients 1 --ops 1 --faults none --certificate counter.json"},
+			{Meaning: "Repeat the search of a certificate, and compare.", Line: "torture prove --check counter.json"},
+		}},
 	"test": {
 		Statuses: []manual.Status{
 			{Code: 0, Meaning: "The tests passed."},
@@ -72,7 +83,7 @@ var Manual = manual.Manual{
 			{Meaning: "Run a counterexample again.", Status: console.ExitViolation,
 				Line: "torture replay counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
 			{Meaning: "Make the same happen on three real servers.", Unrun: true, Status: console.ExitViolation,
-				Line: "torture replay --backend ensemble counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
+				Line: "torture replay --live counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
 		},
 	},
 	"explain": {Statuses: done("The story was printed or written."), Examples: []manual.Example{
@@ -82,6 +93,8 @@ var Manual = manual.Manual{
 			Line: "torture explain --html story.html counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
 		{Meaning: "Explain a history that is a violation.", Unrun: true,
 			Line: "torture explain history.jsonl --model lock"},
+		{Meaning: "Write index.html for a folder of results, and a page for each story.", Line: "torture explain counterexamples"},
+		{Meaning: "Say what it means that a lock leaves an orphan, and what helps.", Line: "torture explain orphan"},
 	}},
 	"doctor": {
 		Statuses: []manual.Status{
@@ -93,20 +106,6 @@ var Manual = manual.Manual{
 	"new": {Statuses: done("The files were written."), Examples: []manual.Example{
 		{Meaning: "Write an example lock and its test, in a folder of your module.", Line: "torture new lock mylock"},
 	}},
-	"help": {Statuses: done("The property was explained, or all were listed."), Examples: []manual.Example{
-		{Meaning: "Say what it means that a lock leaves an orphan, and what helps.", Line: "torture help orphan"},
-	}},
-	"index": {Statuses: done("The index was written, whatever it lists."), Examples: []manual.Example{
-		{Meaning: "Write index.html for a folder of results, and a page for each story.", Line: "torture index counterexamples"},
-	}},
-	"certify": {
-		Statuses: []manual.Status{
-			{Code: console.ExitOK, Meaning: "The certificate holds."},
-			{Code: console.ExitViolation, Meaning: "The certificate is refuted."},
-			{Code: console.ExitUnknown, Meaning: "The file is not a certificate, was written by another build, or could not be checked."},
-		},
-		Examples: []manual.Example{{Meaning: "Repeat the search of a certificate, and compare.", Line: "torture certify counter.json"}},
-	},
 	"check": {Statuses: verdicts, Examples: []manual.Example{
 		{Meaning: "Judge the history of a queue.", Unrun: true, Line: "torture check history.jsonl --model queue"},
 		{Meaning: "Judge a run on real servers, even one that was killed.", Unrun: true, Line: "torture check results"},
@@ -118,7 +117,7 @@ var Manual = manual.Manual{
 	"serve": {Statuses: done("It was stopped by Control-C or SIGTERM."), Examples: []manual.Example{
 		{Meaning: "Serve one ZooKeeper on port 2181 of this machine.", Unrun: true, Line: "torture serve --port 2181"},
 		{Meaning: "Serve three, with an HTTP address where tests ask for faults.", Unrun: true,
-			Line: "torture serve --servers 3 --control 127.0.0.1:0"},
+			Line: "torture serve --size 3 --control 127.0.0.1:0"},
 	}},
 	"clean": {Statuses: done("All was listed or removed."), Examples: []manual.Example{
 		{Meaning: "List what killed runs have left.", Unrun: true, Line: "torture clean --servers a:2181"},
@@ -127,5 +126,4 @@ var Manual = manual.Manual{
 	"list": {Statuses: done("The list was printed."), Examples: []manual.Example{
 		{Meaning: "List all kinds, recipes, faults, strategies and models.", Line: "torture list"},
 	}},
-	"completion": manual.Completion(commandName),
 }

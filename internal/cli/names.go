@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 )
 
 // lists are the arguments with which this command lists the values of flags and arguments.
-var lists = map[string]string{"workload": "list kinds", "strategy": "list strategies", "model": "list models"}
+var lists = map[string]string{"kind": "list kinds", "strategy": "list strategies", "model": "list models"}
 
 // kindNames are the names of kinds, with commas between them.
 func kindNames() string {
@@ -33,26 +34,51 @@ func recipeNames(kind *workload.Kind) console.NameSet {
 	return set
 }
 
-// runFaults are the faults that a run may have. Which it has depends on where it runs.
-type runFaults struct {
-	text    string
-	sim     world.Faults
-	live    strike.Set
-	simErr  error
-	liveErr error
+// simFaults are the faults of --faults in simulation, and liveFaults those on real servers.
+type (
+	simFaults struct {
+		text string
+		set  world.Faults
+	}
+	liveFaults struct {
+		text string
+		set  strike.Set
+	}
+)
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (f *simFaults) UnmarshalText(text []byte) (err error) {
+	known := console.NamesOf(world.EveryFault.Each())
+	if err := knownFaults(string(text), known, "servers suffer it, not simulated clients: torture live has it"); err != nil {
+		return err
+	}
+	f.text = string(text)
+	f.set, err = world.ParseFaults(f.text)
+	return err
 }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (f *runFaults) UnmarshalText(text []byte) error {
+func (f *liveFaults) UnmarshalText(text []byte) (err error) {
+	known := console.NamesOf((live.ClientFaults | live.ProcessFaults | live.ServerFaults).Each())
+	if err := knownFaults(string(text), known, "real servers cannot be made to do it: torture run has it"); err != nil {
+		return err
+	}
 	f.text = string(text)
+	f.set, err = live.ParseFaults(f.text)
+	return err
+}
+
+// knownFaults finds what is no fault here, and says of the faults of other commands where they are.
+func knownFaults(text string, known []string, elsewhere string) error {
 	set := console.NameSet{What: "fault", Known: append(output.FaultNames(), "all", "none"), List: "list faults"}
-	for name := range strings.SplitSeq(f.text, ",") {
-		if name = strings.TrimPrefix(strings.TrimSpace(name), "-"); !slices.Contains(set.Known, name) {
+	for name := range strings.SplitSeq(text, ",") {
+		switch name = strings.TrimPrefix(strings.TrimSpace(name), "-"); {
+		case !slices.Contains(set.Known, name):
 			return &console.UnknownName{NameSet: set, Name: name}
+		case name != "all" && name != "none" && !slices.Contains(known, name):
+			return fmt.Errorf("%s: %s", name, elsewhere)
 		}
 	}
-	f.sim, f.simErr = world.ParseFaults(f.text)
-	f.live, f.liveErr = live.ParseFaults(f.text)
 	return nil
 }
 

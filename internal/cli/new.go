@@ -15,7 +15,7 @@ import (
 
 // newCmd writes a lock and its test, to begin with.
 type newCmd struct {
-	Kind string `arg:"" enum:"lock" help:"What to write: lock."`
+	Kind string `arg:"" name:"what" enum:"lock" help:"What to write: lock."`
 	Dir  string `arg:"" optional:"" default:"." help:"The folder of the package, in your module (${default})."`
 }
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,8 +12,8 @@ import (
 
 	"github.com/zktorture/zktorture/internal/cli/about"
 	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/manual"
 	"github.com/zktorture/zktorture/linearizability/operations"
-	"github.com/zktorture/zktorture/sim"
 )
 
 // Parse parses a command line and checks it. exited is the status that kong ends with by itself, as after --help, or
@@ -57,9 +56,9 @@ func Parser(options ...kong.Option) (*kong.Kong, error) {
 	for _, fresh := range extensions {
 		into.Plugins = append(into.Plugins, fresh())
 	}
-	return kong.New(into, append(options, kong.Name(commandName), kong.Description(description), described, versioned,
+	return kong.New(into, append(options, kong.Name(commandName), kong.Description(description), groups, described, versioned,
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Vars{
-			"kinds": kindNames(), "strategies": strings.Join(slices.Sorted(maps.Keys(sim.Strategies)), ","),
+			"kinds": kindNames(), "strategies": strings.Join(about.Strategies(), ","),
 			"models": strings.Join(operations.Models(), ","), "sections": about.Sections(),
 		})...)
 }
@@ -68,6 +67,7 @@ func Parser(options ...kong.Option) (*kong.Kong, error) {
 var (
 	unknownFlag     = regexp.MustCompile(`(?s)^unknown flag (.*?)(, did you mean .*)?$`)
 	unexpected      = regexp.MustCompile(`(?s)^unexpected argument (.*?)(, did you mean .*)?$`)
+	noValue         = regexp.MustCompile(`^(--[a-z-]+): expected .*"EOL"`)
 	notANumber      = regexp.MustCompile(`(?s)^(--[a-z-]+): expected (?:a )?.*?(int|uint|float|duration) but got "(.*?)"`)
 	oneOf           = regexp.MustCompile(`(?s)^\[?((?:--|<)([a-z-]+)>?)\]?(?: \.\.\.)? must be one of (.*) but got "(.*)"$`)
 	missingArgument = regexp.MustCompile(`^(?:expected|missing flags:) "?(.*?)"?$`)
@@ -91,13 +91,19 @@ func misuse(c *console.Context, failed *kong.ParseError) error {
 		case "part", "merge":
 			return fmt.Errorf("%s is a command of campaigns: use torture-campaign %[1]s, or with kinds of your own a main "+
 				"that calls command.Main of github.com/zktorture/zktorture/campaign/command", m[1])
-		case "zoo", "demo":
+		case "help":
+			return fmt.Errorf("use %[1]s --help, %[1]s COMMAND --help, or %[1]s explain PROPERTY", c.Self)
+		case "zoo":
 			return fmt.Errorf("%s is about recipes with known bugs, which this program does not have: use torture, or have "+
 				"the main function import github.com/zktorture/zktorture/zoo/command", m[1])
 		}
 		return console.NameSet{What: "command", Known: commandNames(node), List: command}.Find(c, m[1])
 	} else if m != nil {
 		return fmt.Errorf("unexpected argument %q: see %s %s", m[1], c.Self, command)
+	}
+	if m := noValue.FindStringSubmatch(text); m != nil {
+		i := slices.IndexFunc(node.Flags, func(f *kong.Flag) bool { return "--"+f.Name == m[1] })
+		return fmt.Errorf("%s needs a value: %s", m[1], manual.Placeholder(node.Flags[i]))
 	}
 	if m := notANumber.FindStringSubmatch(text); m != nil {
 		return fmt.Errorf("%s %s: %s is needed", m[1], m[3], numberWanted[m[2]])

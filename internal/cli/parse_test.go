@@ -11,10 +11,9 @@ import (
 func TestWithoutTheZoo(t *testing.T) {
 	for line, want := range map[string]string{
 		"zoo W1":        "zoo is about recipes with known bugs, which this program does not have: use torture, or ",
-		"demo":          "demo is about recipes with known bugs, which this program does not have: use torture, or ",
-		"list zoo":      `unknown section "zoo": there are kinds, faults, strategies and models`,
+		"list zoo":      `unknown section "zoo": there are kinds, faults, strategies, models and properties`,
 		"zoos":          `unknown command "zoos": see torture --help`,
-		"list everyone": `unknown section "everyone": there are kinds, faults, strategies and models`,
+		"list everyone": `unknown section "everyone": there are kinds, faults, strategies, models and properties`,
 	} {
 		var said strings.Builder
 		status := Run(t.Context(), strings.Fields(line), console.Streams{Stdout: &said, Stderr: &said, Self: "torture"})

@@ -67,7 +67,7 @@ func openRun(dir string) (*recorded, error) {
 		return nil, err
 	}
 	if output.Simulates(begin.Backend) {
-		return nil, errors.New("a simulated run writes no history, but counterexamples: run torture replay or torture index")
+		return nil, errors.New("a simulated run writes no history, but counterexamples: run torture replay or torture explain")
 	}
 	model, err := output.ModelOf(begin.Workload, begin.Recipe)
 	if err != nil {

@@ -13,23 +13,23 @@ import (
 )
 
 type replayCmd struct {
-	File    string `arg:"" help:"A counterexample that torture run has written, or the file that a run that died has left."`
-	Backend string `help:"Where to run: sim (simulated), or ensemble, to make the same happen on three real servers, started on this machine." default:"sim" enum:"sim,ensemble"`
+	File string `arg:"" help:"A counterexample that torture run has written, or the file that a run that died has left."`
+	Live bool   `help:"Make the same happen on three real servers, started on this machine."`
 }
 
 // Run executes the command.
 func (r *replayCmd) Run(c *console.Context) error {
 	example, w, err := loadExample(c, r.File)
 	if err != nil {
-		return fmt.Errorf("%s: %w", r.File, err)
+		return console.OfFile(r.File, err)
 	}
-	if r.Backend == "ensemble" {
+	if r.Live {
 		return r.confirm(c, w, example)
 	}
 	defer c.EndSoon(func() int { return console.ExitUnknown })()
 	replayed, err := console.Interruptible(c, func() (*sim.Replayed, error) { return sim.Replay(w, example) })
 	if err != nil {
-		return fmt.Errorf("%s: %w", r.File, err)
+		return console.OfFile(r.File, err)
 	}
 	return showReplay(c, example, replayed)
 }
@@ -38,7 +38,7 @@ func (r *replayCmd) Run(c *console.Context) error {
 func (r *replayCmd) confirm(c *console.Context, w *workload.Workload, example *sim.Counterexample) error {
 	confirmed, err := confirmExample(c, w, example)
 	if err != nil {
-		return fmt.Errorf("%s: %w", r.File, err)
+		return console.OfFile(r.File, err)
 	}
 	if confirmed.Difference != "" {
 		fmt.Fprintln(c.Stdout, console.Wrap(fmt.Sprintf("real servers differed at step %d: %s", confirmed.Step,

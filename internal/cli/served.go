@@ -21,8 +21,8 @@ import (
 )
 
 // onServed runs on servers such as torture serve has, in this process.
-func (r *runCmd) onServed(c *console.Context, w *workload.Workload, out *output.Folder) error {
-	s, err := startServed(r.Nodes)
+func (r *liveCmd) onServed(c *console.Context, w *workload.Workload, out *output.Folder) error {
+	s, err := startServed(r.nodes)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (s *servedServers) inflict(f ensemble.Fault, member int) (undo func(), err 
 		s.Hurt(f.Kind, member, true)
 		return func() { s.Hurt(f.Kind, member, false) }, nil
 	}
-	return nil, errors.New("the servers of --backend serve have no links that could be cut")
+	return nil, errors.New("the servers of --serve have no links that could be cut")
 }
 
 // lag lets a member hear of everything once a delay, so at most that late.

@@ -103,6 +103,11 @@ func Pages(app *kong.Application, m Manual) ([]Page, error) {
 func Describe(app *kong.Application, m Manual) {
 	for _, node := range app.Leaves(true) {
 		node.Detail = m[node.Path()].text()
+		for _, flag := range node.Flags {
+			if !flag.IsBool() && !flag.HasDefault {
+				flag.PlaceHolder = Placeholder(flag)
+			}
+		}
 	}
 }
 
@@ -178,7 +183,7 @@ func flagOf(flag *kong.Flag) Flag {
 		f.Aliases = append(f.Aliases, "--"+alias)
 	}
 	if !flag.IsBool() {
-		f.Value = placeholder(flag)
+		f.Value = Placeholder(flag)
 	}
 	if flag.HasDefault && !strings.Contains(strings.ToLower(flag.Help), "default") {
 		f.Default = flag.Default
@@ -186,8 +191,8 @@ func flagOf(flag *kong.Flag) Flag {
 	return f
 }
 
-// placeholder stands for the value of a flag: never its default, as in --help.
-func placeholder(flag *kong.Flag) string {
+// Placeholder stands for the value of a flag: never its default, as in --help.
+func Placeholder(flag *kong.Flag) string {
 	if flag.PlaceHolder != "" {
 		return flag.PlaceHolder
 	}

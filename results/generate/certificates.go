@@ -103,7 +103,7 @@ func (s searches) search(ctx context.Context, faults world.Faults, most time.Dur
 	c = certification{
 		Extent: r.Extent, CPU: resource.CPUTime() - before, Kind: s.kind, Recipe: s.recipe, Faults: faults.String(), Verdict: r.Verdict,
 		Bound: fmt.Sprintf("%d × %d", s.clients, s.ops), Sum: digest.Hex(r.Extent.Digest),
-		Command: fmt.Sprintf("torture run %s --recipe %s --strategy exhaustive --plain --clients %d --ops %d --faults %v "+
+		Command: fmt.Sprintf("torture prove %s --recipe %s --plain --clients %d --ops %d --faults %v "+
 			"--at-most %d --certificate FILE", s.kind, s.recipe, s.clients, s.ops, faults, cfg.AtMost),
 	}
 	if len(r.Violations) > 0 {

@@ -92,7 +92,7 @@ type luckyHunt struct {
 
 func measureForeign(ctx context.Context) (any, error) {
 	return tortureForeign(ctx, func(t *torturer) (tortured, error) {
-		t.backend = "ensemble"
+		t.servers = "--start"
 		return t.measure()
 	})
 }
@@ -142,7 +142,7 @@ func serverVersion(ctx context.Context) (string, error) {
 
 // measure tortures a recipe and shows each of its causes.
 func (t *torturer) measure() (tortured, error) {
-	r, err := t.run("--backend", "ensemble", "--nodes", "3", "--seed", "1", "--duration", foreignTorture)
+	r, err := t.run("--start", "3", "--seed", "1", "--duration", foreignTorture)
 	if err != nil {
 		return tortured{}, err
 	}
@@ -200,7 +200,7 @@ func (t *torturer) explain(cause foreignCause) (s shown, err error) {
 
 // hunt seeks a cause that needs luck, and no fault or a lasting one.
 func (t *torturer) hunt(cause foreignCause) (*luckyHunt, error) {
-	r, err := t.run("--backend", "ensemble", "--nodes", "3", "--seed", "1", "--faults", cause.faults,
+	r, err := t.run("--start", "3", "--seed", "1", "--faults", cause.faults,
 		"--duration", foreignHunt)
 	if err != nil {
 		return nil, err
@@ -229,7 +229,7 @@ func (t *torturer) repeat(c *foreignCase) (err error) {
 	return nil
 }
 
-// planText is a plan in the format of --plan.
+// planText is a plan in the format of --faults-from.
 func planText(plan []live.Fault) (string, error) {
 	var text strings.Builder
 	lines := json.NewEncoder(&text)

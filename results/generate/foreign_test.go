@@ -66,10 +66,10 @@ func (r *pretended) torture(_ context.Context, object any, args ...string) error
 	}
 	number := func(flag string) (n int) { n, _ = strconv.Atoi(value[flag]); return n }
 	out := object.(*runResult)
-	if value["--plan"] == "" {
+	if value["--faults-from"] == "" {
 		return nil
 	}
-	in, err := os.Open(value["--plan"])
+	in, err := os.Open(value["--faults-from"])
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (r *pretended) torture(_ context.Context, object any, args ...string) error
 			continue
 		}
 		lines := 1 + (number("--seed")-r.best)*(number("--seed")-r.best)
-		file := filepath.Join(filepath.Dir(value["--plan"]), fmt.Sprintf("%d.jsonl", r.runs))
+		file := filepath.Join(filepath.Dir(value["--faults-from"]), fmt.Sprintf("%d.jsonl", r.runs))
 		out.Violations = append(out.Violations, violation{Property: "lost", Message: "gone", File: file,
 			Episode: round, Times: 1})
 		return os.WriteFile(file, []byte(strings.Repeat("{}\n", lines)), 0o644)
@@ -117,7 +117,7 @@ func TestForeignSmallest(t *testing.T) {
 	}
 	text := textOf(t, shown{Case: c})
 	for _, part := range []string{
-		"--seed 2 --clients 1 --ops 3 --episodes 7 --plan FILE",
+		"--seed 2 --clients 1 --ops 3 --episodes 7 --faults-from FILE",
 		`{"round":6,"client":1,"request":7,"fault":"loss","variant":"after"}`,
 		"seen again in 5 of 5 runs; with an empty FILE, in 0 of 5", "*lost*: gone.",
 	} {

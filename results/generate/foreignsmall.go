@@ -38,7 +38,7 @@ type torturer struct {
 	recipe  foreignRecipe
 	library foreignLibrary
 	dir     string
-	backend string // on which cases are tried: ensemble or serve
+	servers string // on which cases are tried: --start or --serve
 	runs    int
 	torture func(ctx context.Context, object any, args ...string) error
 }
@@ -69,7 +69,7 @@ func (t *torturer) run(args ...string) (r *runResult, err error) {
 	for range foreignTries {
 		t.runs++
 		r = &runResult{dir: filepath.Join(t.dir, fmt.Sprintf("%s-%s-%d", t.recipe.library, t.recipe.kind, t.runs))}
-		all := append([]string{"run", t.recipe.kind, "--recipe", t.library.command, "--out", r.dir}, args...)
+		all := append([]string{"live", t.recipe.kind, "--recipe", t.library.command, "--out", r.dir}, args...)
 		if err = t.torture(t.ctx, r, all...); err == nil || t.ctx.Err() != nil {
 			break
 		}
@@ -145,7 +145,7 @@ type foreignCase struct {
 // Again is how often it was repeated.
 func (foreignCase) Again() int { return foreignAgain }
 
-// Plan is the plan in the format of --plan.
+// Plan is the plan in the format of --faults-from.
 func (c foreignCase) Plan() (string, error) { return planText(c.plan) }
 
 // smallest seeks the smallest case of a cause; nil if there is none.
@@ -199,9 +199,9 @@ func (t *torturer) try(c *foreignCase, plan []live.Fault) (found []violation, er
 	if err := os.WriteFile(file, []byte(lines), 0o644); err != nil {
 		return nil, err
 	}
-	r, err := t.run("--backend", t.backend, "--nodes", "1", "--seed", strconv.Itoa(c.Seed),
+	r, err := t.run(t.servers, "1", "--seed", strconv.Itoa(c.Seed),
 		"--clients", strconv.Itoa(c.Clients),
-		"--ops", strconv.Itoa(c.Ops), "--episodes", strconv.Itoa(c.Rounds), "--plan", file)
+		"--ops", strconv.Itoa(c.Ops), "--episodes", strconv.Itoa(c.Rounds), "--faults-from", file)
 	if err != nil {
 		return nil, err
 	}

@@ -150,7 +150,7 @@ What was seen first of each property in the 1m of torture, and what had struck i
 
 ### It loses
 
-Smallest case found: ` + "`torture run queue --backend ensemble --nodes 1 --recipe 'exec:…' --seed 3 --clients 1 --ops 1 --episodes 31 --plan FILE`," + `
+Smallest case found: ` + "`torture live queue --start 1 --recipe 'exec:…' --seed 3 --clients 1 --ops 1 --episodes 31 --faults-from FILE`," + `
 where the FILE is
 
 ` + "```json\n```" + `
@@ -194,7 +194,7 @@ In simulation, with ` + "`--faults loss`" + `, *orphan* was broken in 7 of 9 epi
 0 create
 1 ! loss
 On real servers: 
-Smallest case found: ` + "`torture run lock --backend ensemble --nodes 1 --recipe 'exec:…' --seed 0 --clients 0 --ops 3 --episodes 0 --plan FILE`," + `
+Smallest case found: ` + "`torture live lock --start 1 --recipe 'exec:…' --seed 0 --clients 0 --ops 3 --episodes 0 --faults-from FILE`," + `
 ### Other
 `},
 	{"served", facts{

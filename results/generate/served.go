@@ -60,12 +60,12 @@ func measureServed(ctx context.Context) (any, error) {
 // case of each cause on served servers, and confirms it on real ones.
 func (t *torturer) measureServed() (one onBoth, err error) {
 	one.Name = t.recipe.name
-	run := []string{"--nodes", "3", "--seed", "1", "--duration", foreignTorture}
-	if one.Served, err = t.run(append(run, "--backend", "serve")...); err != nil {
+	run := []string{"--seed", "1", "--duration", foreignTorture}
+	if one.Served, err = t.run(append(run, "--serve", "3")...); err != nil {
 		return one, err
 	}
 	plan := filepath.Join(one.Served.dir, "faults.jsonl")
-	if one.Real, err = t.run(append(run, "--backend", "ensemble", "--plan", plan)...); err != nil {
+	if one.Real, err = t.run(append(run, "--start", "3", "--faults-from", plan)...); err != nil {
 		return one, err
 	}
 	problems := []error{t.unexplained(one.Served), t.unexplained(one.Real)}
@@ -87,7 +87,7 @@ func (t *torturer) onBoth(cause foreignCause) (*servedCase, error) {
 	if _, planned := cause.variant(); !planned {
 		return nil, nil
 	}
-	t.backend = "serve"
+	t.servers = "--serve"
 	found, err := t.smallest(cause)
 	if err != nil {
 		return nil, err
@@ -96,8 +96,8 @@ func (t *torturer) onBoth(cause foreignCause) (*servedCase, error) {
 		return nil, fmt.Errorf("%w: %s: %s did not show in small rounds", errUnexpected, t.recipe.name, cause.text)
 	}
 	c := &servedCase{Text: cause.text, foreignCase: found}
-	for _, t.backend = range []string{"serve", "ensemble"} {
-		r := repeats{Backend: t.backend}
+	for _, t.servers = range []string{"--serve", "--start"} {
+		r := repeats{Backend: t.servers[2:]}
 		if r.With, err = t.again(found, found.plan); err != nil {
 			return nil, err
 		}

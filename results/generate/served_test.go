@@ -22,18 +22,18 @@ func TestServedOnBoth(t *testing.T) {
 		t.Fatalf("%+v", one)
 	}
 	c := one.Cases[0]
-	want := []repeats{{"serve", foreignAgain, 0}, {"ensemble", foreignAgain, 0}}
+	want := []repeats{{"serve", foreignAgain, 0}, {"start", foreignAgain, 0}}
 	if !slices.Equal(c.Repeats, want) || c.plan[0].Request != 7 {
 		t.Errorf("%+v, want %+v", c.Repeats, want)
 	}
-	if got := strings.Join(slices.Compact(*backends), " "); got != "serve ensemble serve ensemble" {
+	if got := strings.Join(slices.Compact(*backends), " "); got != "--serve --start --serve --start" {
 		t.Errorf("backends: %s", got)
 	}
 }
 
 // A cause that shows on served servers and not on real ones is no success.
 func TestServedUnconfirmed(t *testing.T) {
-	tt, _ := servedTorturer(t, "ensemble")
+	tt, _ := servedTorturer(t, "--start")
 	one, err := tt.measureServed()
 	if !errors.Is(err, errUnexpected) || !strings.Contains(err.Error(), "kazoo-queue-get is not confirmed") {
 		t.Errorf("%v: %+v", err, one)
@@ -42,7 +42,7 @@ func TestServedUnconfirmed(t *testing.T) {
 
 // A violation that no known cause explains is no success, on whichever servers.
 func TestServedUnexplained(t *testing.T) {
-	for _, broken := range []string{"serve", "ensemble"} {
+	for _, broken := range []string{"--serve", "--start"} {
 		tt, _ := servedTorturer(t, "")
 		correctly := tt.torture
 		tt.torture = func(ctx context.Context, object any, args ...string) error {
@@ -64,7 +64,10 @@ func servedTorturer(t *testing.T, correct string) (tt *torturer, backends *[]str
 	tt, backends = r.torturer(t), new([]string)
 	tt.recipe.causes = []foreignCause{{"kazoo-queue-get", []string{"lost"}, lossAfter}, {"luck", nil, "none"}}
 	tt.torture = func(ctx context.Context, object any, args ...string) error {
-		backend := args[slices.Index(args, "--backend")+1]
+		backend := "--start"
+		if slices.Contains(args, "--serve") {
+			backend = "--serve"
+		}
 		*backends = append(*backends, backend)
 		if slices.Contains(args, "--duration") {
 			return planned(object.(*runResult).dir, args)
@@ -79,8 +82,8 @@ func servedTorturer(t *testing.T, correct string) (tt *torturer, backends *[]str
 
 // planned writes the faults of a run, or looks for those in the plan of a run on real servers.
 func planned(dir string, args []string) error {
-	if slices.Contains(args, "ensemble") {
-		_, err := os.Stat(args[slices.Index(args, "--plan")+1])
+	if slices.Contains(args, "--start") {
+		_, err := os.Stat(args[slices.Index(args, "--faults-from")+1])
 		return err
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {

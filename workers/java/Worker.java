@@ -38,7 +38,7 @@ import java.util.stream.Collectors;
  *
  * Worker.serve(MySession::new, Map.of("lock", MyLock.class)); // in main
  *
- * torture run lock --backend ensemble --recipe 'exec:java -cp … MyLock'
+ * torture live lock --start 3 --recipe 'exec:java -cp … MyLock'
  * </pre>
  *
  * <p>The process has one session and several users. Each user has a thread, and makes an object for each path that it

@@ -30,7 +30,7 @@ An adapter says how its client opens a session, and has a class for each kind of
 
     zktorture.serve(Session, lock=Lock)
 
-    torture run lock --backend ensemble --recipe 'exec:python3 worker.py'
+    torture live lock --start 3 --recipe 'exec:python3 worker.py'
 
 The process has one session and several users. Each user has a thread, and makes an object of the class for each path
 that it is given: cls(session, path). What the runner asks for are its methods, by the names of docs/workers.md (but

@@ -23,7 +23,7 @@ func TestAnAccusedTwin(t *testing.T) {
 	}
 	var out bytes.Buffer
 	c := &console.Context{Context: t.Context(), Streams: console.Streams{Stdout: &out, Stderr: &out, Self: "torture"}}
-	z := &zooCmd{Seed: 1, Backend: "ensemble", CIFlags: output.CIFlags{JUnit: "zoo.xml"}}
+	z := &zooCmd{Seed: 1, Live: true, CIFlags: output.CIFlags{JUnit: "zoo.xml"}}
 	catch := zoo.Catch{Animal: animals[0], Found: &sim.Found{}, Problem: "the fixed version is accused of orphan: so it is"}
 	got := console.Status(c.Streams, z.report(c, []zoo.Catch{catch}, nil))
 	if got != console.ExitViolation || !strings.Contains(out.String(), "accused fixed versions: SP12") {

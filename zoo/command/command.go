@@ -1,4 +1,4 @@
-// Package command makes the commands of the zoo: torture zoo, demo and list zoo. A main function imports it for that
+// Package command makes the commands of the zoo: torture zoo and list zoo. A main function imports it for that
 // alone.
 package command
 
@@ -18,27 +18,22 @@ func init() {
 }
 
 type commands struct {
-	Zoo  zooCmd  `cmd:"" help:"Run recipes with known bugs: check that each bug is found, and that the fixed recipe passes."`
-	Demo demoCmd `cmd:"" help:"Show a bug, its story and its fix, in three minutes."`
+	Zoo zooCmd `cmd:"" group:"more" help:"Run recipes with known bugs: check that each bug is found, and that the fixed recipe passes."`
 }
 
 var said = manual.Manual{
 	"zoo": {
 		Statuses: []manual.Status{
-			{Code: console.ExitOK, Meaning: "Every known bug was found, and every fixed version is clean."},
+			{Code: console.ExitOK, Meaning: "Every known bug was found, and every fixed version is clean; or the demonstration was shown."},
 			{Code: console.ExitViolation, Meaning: "A known bug was not found, or a fixed version was accused."},
 			{Code: console.ExitUnknown, Meaning: "There was an error."},
 		},
 		Examples: []manual.Example{
+			{Meaning: "Show one bug, its story and its fix.", Line: "torture zoo --demo --no-pause"},
 			{Meaning: "Look for two known bugs.", Unrun: true, Line: "torture zoo W1 DQ6"},
 			{Meaning: "Also make the counterexample happen on three real servers.", Unrun: true, Line: "torture zoo W1 --confirm"},
 		},
 	},
-	"demo": {Statuses: []manual.Status{
-		{Code: console.ExitOK, Meaning: "The demonstration was shown."}, {Code: console.ExitUnknown, Meaning: "There was an error."},
-	}, Examples: []manual.Example{
-		{Meaning: "Show a bug, its story and its fix.", Line: "torture demo --no-pause"},
-	}},
 }
 
 // everyAnimal lists those of this program, and those that it skips.

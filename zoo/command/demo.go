@@ -14,9 +14,10 @@ import (
 	"github.com/zktorture/zktorture/internal/escape"
 )
 
-type demoCmd struct {
-	Out     string `placeholder:"DIR" help:"A folder for the counterexamples, which must not exist. Default: a temporary one, which is kept."`
-	NoPause bool   `name:"no-pause" help:"Print all pages at once, as is done without a terminal."`
+// demo shows a bug.
+type demo struct {
+	out     string // a folder for the counterexamples; "": a temporary one
+	noPause bool
 }
 
 // page is a step of the demo: what it is about, and a command with the exit status that it has to have.
@@ -37,7 +38,7 @@ func demoRun(recipe string, flags ...string) []string {
 	return append([]string{"run", "lock", "--recipe", recipe, "--faults", "none", "--seed", "1", "--episodes", "300"}, flags...)
 }
 
-// pages are the demo. dir is a folder for results, and counterexample the name of the one that the second page finds
+// pages are the demo. dir is a folder for results, and counterexample the name of the one that the first page finds
 // there, once it has.
 func pages(dir string, counterexample func() (string, error)) []func() (page, error) {
 	fixed := func(p page) func() (page, error) { return func() (page, error) { return p, nil } }
@@ -50,12 +51,10 @@ func pages(dir string, counterexample func() (string, error)) []func() (page, er
 	}
 	return []func() (page, error){
 		fixed(page{"A lock that was published", "ZooKeeper 3.4.6 came with a lock as a recipe. Here up to three clients use it, in 300 " +
-			"episodes, each with another order of their requests. No server fails and no connection breaks.",
-			demoRun(demoRecipe, "--no-shrink", "--out", filepath.Join(dir, "found")), console.ExitViolation}),
-		fixed(page{"The smallest story", "That was the failure as it was found. Now what it does not need is taken away, " +
-			"as long as the same property breaks. This is done by default.",
-			demoRun(demoRecipe, "--out", filepath.Join(dir, "smallest")), console.ExitViolation}),
-		onFile(page{"What happened", "The failure is in a file. This tells its story: a column for each client, who waits for " +
+			"episodes, each with another order of their requests. No server fails and no connection breaks. " +
+			"What the failure does not need is taken away, as long as the same property breaks.",
+			demoRun(demoRecipe, "--out", filepath.Join(dir, "found")), console.ExitViolation}),
+		onFile(page{"What happened", "The failure is in a file. This tells the whole story: a column for each client, who waits for " +
 			"whom, and the step after which it was hardest to avoid (the pivot).", []string{"explain"}, console.ExitOK}),
 		onFile(page{"Again, step for step", "The file runs again: the same steps on any machine, as long as the recipe is the same.",
 			[]string{"replay"}, console.ExitViolation}),
@@ -66,12 +65,12 @@ func pages(dir string, counterexample func() (string, error)) []func() (page, er
 	}
 }
 
-// Run executes the command. Its status is 0 if all came as it is told.
-func (d *demoCmd) Run(c *console.Context) error {
+// run shows all pages. The error is nil if all came as it is told.
+func (d *demo) run(c *console.Context) error {
 	if err := d.makeFolder(); err != nil {
 		return err
 	}
-	all := pages(d.Out, d.counterexample)
+	all := pages(d.out, d.counterexample)
 	in := bufio.NewReader(os.Stdin)
 	for i, next := range all {
 		p, err := next()
@@ -81,7 +80,7 @@ func (d *demoCmd) Run(c *console.Context) error {
 		if err := p.show(c, fmt.Sprintf("%d/%d", i+1, len(all))); err != nil {
 			return err
 		}
-		if i+1 == len(all) || d.NoPause || !c.Interactive {
+		if i+1 == len(all) || d.noPause || !c.Interactive {
 			continue
 		}
 		if on, err := pause(c, in); err != nil || !on {
@@ -92,23 +91,23 @@ func (d *demoCmd) Run(c *console.Context) error {
 	return nil
 }
 
-func (d *demoCmd) makeFolder() (err error) {
-	if d.Out == "" {
-		d.Out, err = os.MkdirTemp("", "torture-demo-")
+func (d *demo) makeFolder() (err error) {
+	if d.out == "" {
+		d.out, err = os.MkdirTemp("", "torture-demo-")
 		return err
 	}
-	out, err := output.NewFolder(d.Out)
+	out, err := output.NewFolder(d.out)
 	if err == nil {
-		d.Out = out.Dir
+		d.out = out.Dir
 	}
 	return err
 }
 
 // counterexample is the smallest story of the bug.
-func (d *demoCmd) counterexample() (string, error) {
-	files, err := filepath.Glob(filepath.Join(d.Out, "smallest", "lock-*-lost-wakeup-*.json"))
+func (d *demo) counterexample() (string, error) {
+	files, err := filepath.Glob(filepath.Join(d.out, "found", "lock-*-lost-wakeup-*.json"))
 	if err == nil && len(files) != 1 {
-		err = fmt.Errorf("there are %d counterexamples in %s, and the demo needs one: please report this", len(files), d.Out)
+		err = fmt.Errorf("there are %d counterexamples in %s, and the demo needs one: please report this", len(files), d.out)
 	}
 	if err != nil {
 		return "", err
@@ -153,8 +152,8 @@ func pause(c *console.Context, in *bufio.Reader) (on bool, err error) {
 	return err == nil && !strings.HasPrefix(line, "q"), nil
 }
 
-func (d *demoCmd) end(c *console.Context) {
-	fmt.Fprintf(c.Stdout, "The files are in %s.\n\nGo on with\n", d.Out)
+func (d *demo) end(c *console.Context) {
+	fmt.Fprintf(c.Stdout, "The files are in %s.\n\nGo on with\n", d.out)
 	for _, next := range []struct{ args, does string }{
 		{"zoo W1 DQ6 E7", "more published bugs: each is found, and its fixed version is clean"},
 		{"run lock", "this project's own lock, with all faults"},

@@ -20,22 +20,25 @@ type zooCmd struct {
 	IDs            []string      `arg:"" optional:"" name:"id" help:"The known bugs to look for, by their ids. Default: all."`
 	Seed           uint64        `help:"The same seed gives the same run." default:"1"`
 	Episodes       int           `help:"Maximum episodes for each known bug and for each fixed version." default:"20000" range:"1.."`
-	Backend        string        `help:"Where to run: sim (simulated), or ensemble (three real servers, started on this machine; each known bug for --duration)." default:"sim" enum:"sim,ensemble"`
-	Duration       time.Duration `help:"With --backend ensemble: the longest time for each known bug." default:"20s" range:">0"`
+	Live           bool          `help:"Look on three real servers, started on this machine, for each known bug for --duration."`
+	Duration       time.Duration `help:"With --live: the longest time for each known bug." default:"20s" range:">0"`
+	Demo           bool          `help:"Show one bug, its story and its fix, in three minutes, page by page."`
+	NoPause        bool          `name:"no-pause" help:"With --demo: print all pages at once, as is done without a terminal."`
 	Confirm        bool          `help:"Also make each counterexample happen on three real servers, started on this machine. Fixed versions are left out."`
 	JSON           bool          `name:"json" help:"Print one JSON object, and nothing else, to standard output."`
 	Exact          bool          `help:"Search in exact mode (see torture run --exact), also for known bugs that need it."`
-	Out            string        `placeholder:"DIR" help:"Write the counterexample of each known bug that is found to DIR/ID.json, for torture explain and torture replay."`
+	Out            string        `placeholder:"DIR" help:"Write the counterexample of each known bug that is found to DIR/ID.json, for torture explain and torture replay. With --demo: a folder for its files, which must not exist; default: a temporary one, which is kept."`
 	output.CIFlags `embed:""`
 }
 
 // Rules implements ruled.
 func (z *zooCmd) Rules() []console.Rule {
-	simulated := z.Backend == "sim"
 	return []console.Rule{
-		console.When(!simulated, "duration", "needs --backend ensemble"),
-		console.When(simulated, "episodes", "cannot be used with --backend ensemble, because each known bug is looked for during --duration there"),
-		console.When(simulated, "confirm exact out", "needs --backend sim"),
+		console.When(z.Demo, "no-pause", "needs --demo"),
+		console.When(!z.Demo, "seed episodes live confirm json exact junit summary", "cannot be used with --demo, which is always the same"),
+		console.When(z.Live, "duration", "needs --live"),
+		console.When(!z.Live, "episodes", "cannot be used with --live, because each known bug is looked for during --duration there"),
+		console.When(!z.Live, "confirm exact out", "cannot be used with --live, which does not simulate"),
 		console.When(!z.Confirm, "exact",
 			"cannot be used with --confirm, because decisions of the Go runtime cannot be repeated on real servers"),
 	}
@@ -43,6 +46,9 @@ func (z *zooCmd) Rules() []console.Rule {
 
 // Run executes the command. Its status is 0 only if every animal was found and every twin is clean.
 func (z *zooCmd) Run(c *console.Context) error {
+	if z.Demo {
+		return (&demo{z.Out, z.NoPause}).run(c)
+	}
 	for _, id := range z.IDs {
 		if err := animalNames().Find(c, id); err != nil {
 			return err
@@ -113,7 +119,7 @@ type huntFunc = func(context.Context, zoo.Animal) (zoo.Catch, error)
 func (z *zooCmd) huntAll(c *console.Context, animals []zoo.Animal) (results []chan hunted, end func(), err error) {
 	hunt := zoo.NewHunter(zoo.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, Workers: 1}).Hunt
 	workers, end := runtime.GOMAXPROCS(0), func() {}
-	if z.Backend == "ensemble" || z.Confirm {
+	if z.Live || z.Confirm {
 		hunter := z.liveHunter
 		if z.Confirm {
 			hunter = z.confirmer

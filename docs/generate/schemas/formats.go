@@ -44,7 +44,7 @@ var fileFormats = []fileFormat{
 	{Name: "story", Title: "Story", Tag: story.Format, Types: of[story.Story](),
 		What: "Printed by `torture explain --json`, and written by tests that fail into the folder that `ZKTORTURE_STORIES` names."},
 	{Name: "certificate", Title: "Certificate", Tag: prove.CertificateFormat, Types: of[prove.Certificate](),
-		What: "Written by `torture run --strategy exhaustive --certificate FILE`, checked by `torture certify`."},
+		What: "Written by `torture prove KIND --certificate FILE`, checked by `torture prove --check`."},
 	{Name: "plan", Title: "Plan of a campaign", Tag: campaign.PlanFormat, Types: of[campaign.Plan](), Closed: true,
 		What: "Written by people, read by `torture-campaign part`, `torture-campaign merge` and `torture-campaign start`. " +
 			"[Campaigns](../campaign.md) explains it."},
@@ -63,11 +63,11 @@ var fileFormats = []fileFormat{
 			"`torture check` and `torture explain --model`."},
 	{Name: "faults", Title: "Faults on real servers", Lines: true, Closed: true, Noted: []string{"struck"},
 		Types: []reflect.Type{reflect.TypeFor[live.Strike](), reflect.TypeFor[live.ServerStrike]()},
-		What: "`faults.jsonl` in the folder of `torture run --out DIR`, and what `torture run --print-plan` prints. " +
-			"`torture run --plan FILE` repeats them. " +
+		What: "`faults.jsonl` in the folder of `torture live --out DIR`, and what `torture live --print-faults` prints. " +
+			"`torture live --faults-from FILE` repeats them. " +
 			"A line is a fault of a client or of a server."},
 	{Name: "strike", Title: "Faults of torture proxy and torture serve", Types: of[strike.Strike](), Lines: true,
-		What: "The `--log` of `torture proxy` and `torture serve`. `torture serve --plan FILE` repeats them."},
+		What: "The `--log` of `torture proxy` and `torture serve`. `torture serve --faults-from FILE` repeats them."},
 	{Name: "serve-ready", Title: "Addresses of torture serve", Types: named("serve-ready"),
 		What: "The line that `torture serve` prints when clients can connect."},
 	{Name: "list", Title: "Lists", Types: named("list"),

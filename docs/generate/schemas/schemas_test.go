@@ -161,8 +161,8 @@ func samples(t *testing.T) map[string][][]byte {
 		{"kinds": ["lock"], "recipes": ["ours"]}, {"kinds": ["queue"], "recipes": ["published/DistributedQueue"]},
 		{"animals": ["W1"]}, {"kinds": ["counter"], "strategies": ["exhaustive"], "clients": 1, "faults": "none", "shares": 2}],
 		"episodes": 200, "unit": 200, "unit_limit": "5m", "canary": "none"}`)
-	served := d.torture(0, "run", "lock", "--backend", "serve", "--seed", "1", "--episodes", "6", "--out", "served", "--json")
-	d.write("planned.jsonl", string(d.torture(0, "run", "lock", "--backend", "ensemble", "--print-plan", "--seed", "3", "--duration", "1m")))
+	served := d.torture(0, "live", "lock", "--serve", "3", "--seed", "1", "--episodes", "6", "--out", "served", "--json")
+	d.write("planned.jsonl", string(d.torture(0, "live", "lock", "--start", "3", "--print-faults", "--seed", "3", "--duration", "1m")))
 	found := map[string][][]byte{
 		"run-result": {served, d.torture(0, "run", "lock", "--seed", "1", "--episodes", "200", "--coverage", "--json"),
 			d.torture(1, "run", "queue", "--recipe", "published/DistributedQueue", "--seed", "1", "--episodes", "200", "--json")},

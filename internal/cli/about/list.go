@@ -16,11 +16,12 @@ import (
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
+	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/workload"
 )
 
 type ListCmd struct {
-	What string `arg:"" optional:"" default:"" name:"section" help:"What to list: kinds (with their recipes and properties), faults, strategies, models, or zoo (recipes with known bugs, where the program has some). Default: all but the zoo." enum:"${sections}"`
+	What string `arg:"" optional:"" default:"" name:"section" help:"What to list: kinds (with their recipes and properties), faults, strategies, models, properties (what it means that they break), or zoo (recipes with known bugs, where the program has some). Default: all but the last two." enum:"${sections}"`
 	JSON bool   `name:"json" help:"Print one JSON object."`
 }
 
@@ -34,6 +35,7 @@ type Listing struct {
 	ServeFaults  []ListedName   `json:"serve_faults,omitempty"`  // those of torture serve
 	Strategies   []ListedName   `json:"strategies,omitempty"`
 	Models       []listedModel  `json:"models,omitempty"`
+	Properties   []ListedName   `json:"properties,omitempty"`
 	Zoo          []ListedAnimal `json:"zoo,omitempty"`
 }
 
@@ -95,13 +97,14 @@ var sections = []section{
 	{"faults", listFaults, printFaults, true},
 	{"strategies", listStrategies, printStrategies, true},
 	{"models", listModels, printModels, true},
+	{"properties", listProperties, printProperties, false},
 	{"zoo", listZoo, printZoo, false},
 }
 
 // Sections are the names of the sections that there are, and "", with commas between them.
 func Sections() (names string) {
 	for _, s := range sections {
-		if s.unasked || Zoo != nil {
+		if s.name != "zoo" || Zoo != nil {
 			names += "," + s.name
 		}
 	}
@@ -179,7 +182,7 @@ func printFaults(w io.Writer, all *Listing) {
 	for _, f := range all.Faults {
 		printName(w, f.ListedName)
 	}
-	fmt.Fprintf(w, "\non real servers clients can suffer %s; with --backend serve or ensemble servers, too\n",
+	fmt.Fprintf(w, "\non real servers clients can suffer %s; with torture live --start or --serve servers, too\n",
 		strings.Join(all.LiveFaults, ","))
 	for _, f := range all.ServerFaults {
 		printName(w, f)
@@ -198,8 +201,13 @@ func printFaults(w io.Writer, all *Listing) {
 
 func printName(w io.Writer, n ListedName) { fmt.Fprintf(w, "  %-10s %s\n", n.Name, n.Help) }
 
+// Strategies are those of torture run.
+func Strategies() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(sim.Strategies)), func(name string) bool { return name == sim.Exhaustive })
+}
+
 func listStrategies(all *Listing) {
-	for _, name := range slices.Sorted(maps.Keys(sim.Strategies)) {
+	for _, name := range Strategies() {
 		all.Strategies = append(all.Strategies, ListedName{name, sim.Strategies[name]})
 	}
 }
@@ -222,6 +230,20 @@ func printModels(w io.Writer, all *Listing) {
 	fmt.Fprintln(w, "models of recorded histories (torture check --model), with their operations")
 	for _, m := range all.Models {
 		fmt.Fprintf(w, "  %-14s %s\n", m.Name, strings.Join(m.Operations, ", "))
+	}
+}
+
+func listProperties(all *Listing) {
+	for _, a := range story.AllAdvice() {
+		for _, name := range a.Properties {
+			all.Properties = append(all.Properties, ListedName{name, a.Meaning})
+		}
+	}
+}
+
+func printProperties(w io.Writer, all *Listing) {
+	for _, p := range all.Properties {
+		fmt.Fprint(w, console.Hanging(p.Name+": ", p.Help, "    "))
 	}
 }
 

@@ -2,9 +2,12 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,12 +43,38 @@ func Wrap(text string, width int) string {
 	return out.String()
 }
 
+// Hanging wraps a text with all lines but the first indented.
+func Hanging(begin, text, indent string) string {
+	lines := strings.Split(Wrap(begin+text, Columns-len(indent)), "\n")
+	return strings.Join(lines, "\n"+indent) + "\n"
+}
+
 // Count is a number of things: 1 client, 2 clients.
 func Count[N int | int64](n N, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %ss", n, one)
+}
+
+// OfFile says once of which file an error is, and in plain words what is wrong with its content.
+func OfFile(name string, err error) error {
+	if verdict := VerdictError(0); err == nil || errors.As(err, &verdict) || errors.Is(err, ErrInterrupted) {
+		return err
+	}
+	at, syntax, other := new(fs.PathError), new(json.SyntaxError), new(json.UnmarshalTypeError)
+	text := err.Error()
+	switch {
+	case errors.As(err, &at):
+		text = strings.ReplaceAll(text, at.Error(), at.Err.Error())
+	case errors.As(err, &syntax):
+		text = strings.ReplaceAll(text, syntax.Error(), fmt.Sprintf("it is not JSON, from byte %d on", syntax.Offset))
+	case errors.As(err, &other):
+		text = strings.ReplaceAll(text, other.Error(), fmt.Sprintf("its %s cannot be a JSON %s", cmp.Or(other.Field, "content"), other.Value))
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		text = strings.ReplaceAll(strings.ReplaceAll(text, io.ErrUnexpectedEOF.Error(), "EOF"), "EOF", "it is empty, or cut off")
+	}
+	return fmt.Errorf("%s: %s", name, text)
 }
 
 func WriteJSON(w io.Writer, object any) error {

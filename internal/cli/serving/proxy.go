@@ -38,9 +38,9 @@ type ProxyCmd struct {
 
 // oddsFlags say how often faults strike, and which.
 type oddsFlags struct {
-	Every int     `placeholder:"N" help:"One request in N draws a fault. Default: 100, or none with --rate." range:"1.."`
-	Rate  float64 `placeholder:"N" help:"Instead of --every: N faults a minute for each client, however many requests it makes." range:">0"`
-	Seed  *uint64 `help:"Same seed and same requests: same faults. Default: a new one, which is printed."`
+	Every     int     `placeholder:"NUMBER" help:"One request in so many draws a fault. Default: 100, or none with --per-minute." range:"1.."`
+	PerMinute float64 `placeholder:"NUMBER" help:"Instead of --every: so many faults a minute for each client, however many requests it makes." range:">0"`
+	Seed      *uint64 `help:"Same seed and same requests: same faults. Default: a new one, which is printed."`
 }
 
 // Rules implements ruled.
@@ -51,8 +51,8 @@ func (p *ProxyCmd) Rules() []console.Rule {
 
 func (o *oddsFlags) Rules(faults bool) []console.Rule {
 	return []console.Rule{
-		console.When(o.Rate == 0, "every", "cannot be used with --rate"),
-		console.When(faults, "every rate seed", "cannot be used with --faults none"),
+		console.When(o.PerMinute == 0, "every", "cannot be used with --per-minute"),
+		console.When(faults, "every per-minute seed", "cannot be used with --faults none"),
 	}
 }
 
@@ -134,7 +134,7 @@ func (p *ProxyCmd) reach() (string, error) {
 }
 
 func (p *oddsFlags) odds() strike.Odds {
-	odds := strike.Odds{Every: p.Every, PerMinute: p.Rate}
+	odds := strike.Odds{Every: p.Every, PerMinute: p.PerMinute}
 	if odds == (strike.Odds{}) {
 		odds.Every = everyDefault
 	}

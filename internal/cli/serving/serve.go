@@ -23,14 +23,14 @@ import (
 
 // ServeCmd is a ZooKeeper server for tests.
 type ServeCmd struct {
-	Servers   int         `default:"1" help:"The number of servers: 1, 3 or 5." range:"1,3,5"`
+	Size      int         `default:"1" help:"The number of servers: 1, 3 or 5." range:"1,3,5"`
 	Host      string      `default:"127.0.0.1" help:"Address to listen on. There are no passwords: whoever reaches it can use it."`
 	Port      int         `default:"0" help:"The port of the first server; the others get the ports after it. 0: any free ports." range:"0..65535"`
 	Control   string      `placeholder:"ADDR" help:"Serve an HTTP API at http://ADDR with which tests inject faults: see docs/serve.md."`
 	Data      string      `placeholder:"DIR" help:"Keep znodes and sessions in this folder. Default: only in memory."`
 	Faults    serveFaults `default:"none" placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out."`
-	Plan      string      `placeholder:"FILE" help:"Instead of --faults: repeat the faults of this file, the faults.jsonl of an earlier run, perhaps edited."`
-	Log       string      `default:"faults.jsonl" placeholder:"FILE" help:"With --faults or --plan: append a line of JSON to this file for each fault that struck (${default})."`
+	Repeat    string      `name:"faults-from" placeholder:"FILE" help:"Instead of --faults: repeat the faults of this file, the faults.jsonl of an earlier run, perhaps edited."`
+	Log       string      `default:"faults.jsonl" placeholder:"FILE" help:"With --faults or --faults-from: append a line of JSON to this file for each fault that struck (${default})."`
 	zooFlags  `embed:""`
 	oddsFlags `embed:""`
 }
@@ -97,15 +97,15 @@ func (s *ServeCmd) Run(c *console.Context) error {
 // Rules implements ruled.
 func (s *ServeCmd) Rules() []console.Rule {
 	return append([]console.Rule{
-		console.When(s.Plan == "", "faults every rate seed", "cannot be used with --plan, because the plan determines what strikes"),
-		console.When(s.Plan != "" || len(s.Faults.faults) > 0, "log", "needs --faults or --plan"),
+		console.When(s.Repeat == "", "faults every per-minute seed", "cannot be used with --faults-from, because the file determines what strikes"),
+		console.When(s.Repeat != "" || len(s.Faults.faults) > 0, "log", "needs --faults or --faults-from"),
 	}, s.oddsFlags.Rules(len(s.Faults.faults) > 0)...)
 }
 
 func (s *ServeCmd) check() error {
 	switch {
-	case s.Port+s.Servers > 1<<16:
-		return fmt.Errorf("--port %d: there are fewer than %d ports from there on", s.Port, s.Servers)
+	case s.Port+s.Size > 1<<16:
+		return fmt.Errorf("--port %d: there are fewer than %d ports from there on", s.Port, s.Size)
 	case s.Reconfig && s.Data != "" && s.Port == 0:
 		return errors.New("--reconfig with --data needs a --port, because the stored configuration names it")
 	}
@@ -114,7 +114,7 @@ func (s *ServeCmd) check() error {
 
 // listen opens the ports.
 func (s *ServeCmd) listen() (ports []net.Listener, err error) {
-	for i := range s.Servers {
+	for i := range s.Size {
 		port := s.Port
 		if port != 0 {
 			port += i
@@ -168,12 +168,12 @@ func (s *ServeCmd) control(c *console.Context, servers *server.Server) (string, 
 
 // faults are what strikes by itself; nil: nothing.
 func (s *ServeCmd) faults() (*server.Faults, error) {
-	if s.Plan != "" {
+	if s.Repeat != "" {
 		return s.plan()
 	}
 	faults := s.Faults.faults
 	if strings.Contains(s.Faults.text, "all") { // without those that cannot strike; to name one is an error
-		faults = slices.DeleteFunc(faults, func(f strike.Fault) bool { return !f.Strikes(s.Servers) })
+		faults = slices.DeleteFunc(faults, func(f strike.Fault) bool { return !f.Strikes(s.Size) })
 	}
 	if len(faults) == 0 {
 		return nil, nil
@@ -183,21 +183,21 @@ func (s *ServeCmd) faults() (*server.Faults, error) {
 
 // plan reads the plan.
 func (s *ServeCmd) plan() (*server.Faults, error) {
-	in, err := os.Open(s.Plan)
+	in, err := os.Open(s.Repeat)
 	if err != nil {
-		return nil, fmt.Errorf("--plan: %w", err)
+		return nil, console.OfFile("--faults-from "+s.Repeat, err)
 	}
 	defer in.Close()
 	read, err := in.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("--plan: %w", err)
+		return nil, console.OfFile("--faults-from "+s.Repeat, err)
 	}
 	if written, err := os.Stat(s.Log); err == nil && os.SameFile(read, written) {
-		return nil, fmt.Errorf("--plan %s is also what --log appends to: choose another --log", s.Plan)
+		return nil, fmt.Errorf("--faults-from %s is also what --log appends to: choose another --log", s.Repeat)
 	}
-	plan, err := strike.ReadPlan(in, strike.Ways(strike.OnServe), s.Servers)
+	plan, err := strike.ReadPlan(in, strike.Ways(strike.OnServe), s.Size)
 	if err != nil {
-		return nil, fmt.Errorf("--plan %s: %w", s.Plan, err)
+		return nil, console.OfFile("--faults-from "+s.Repeat, err)
 	}
 	return &server.Faults{Plan: plan}, nil
 }

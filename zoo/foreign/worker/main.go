@@ -2,7 +2,7 @@
 // the argument the name:
 //
 //	go build -C zoo/foreign -o ../../out/worker ./worker
-//	torture run lock --backend ensemble --recipe 'exec:out/worker go-zookeeper'
+//	torture live lock --start 3 --recipe 'exec:out/worker go-zookeeper'
 package main
 
 import (

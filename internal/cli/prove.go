@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/cli/output"
+	"github.com/zktorture/zktorture/internal/wholefile"
+	"github.com/zktorture/zktorture/live/worker"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/prove"
+	"github.com/zktorture/zktorture/story/index"
+)
+
+// proveCmd searches all executions within a bound.
+type proveCmd struct {
+	Kind        string        `arg:"" optional:"" default:"" help:"The kind of recipe to search: see torture list." enum:",${kinds}"`
+	Check       string        `placeholder:"FILE" help:"Instead of a kind: check a certificate. Its search is repeated in another order, and compared."`
+	Faults      simFaults     `default:"all" placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out. Default: all."`
+	AtMost      int           `help:"Maximum faults in an execution, 0 to 6." default:"1" range:"0..6"`
+	Users       int           `help:"Maximum users of a client, 1 or 2." default:"1" range:"1..2"`
+	Plain       bool          `help:"Search only the simplest plan, in which each user plays one part."`
+	Episodes    int           `help:"Maximum executions. Default: no limit." range:"1.."`
+	Duration    time.Duration `help:"The longest time for the search. Default: no limit." range:">0"`
+	Checkpoint  string        `help:"Save the search to this file every ten seconds, and continue from the file if it exists." placeholder:"FILE"`
+	Certificate string        `help:"If the search is complete and nothing broke, write a certificate, which --check checks." placeholder:"FILE"`
+	trial       `embed:""`
+}
+
+// Rules implements ruled.
+func (p *proveCmd) Rules() []console.Rule {
+	return []console.Rule{p.rules(), console.When(p.Check == "", "recipe clients ops faults at-most users plain episodes checkpoint "+
+		"certificate seed out json all junit summary metrics", "cannot be used with --check, because the certificate says what was searched")}
+}
+
+// Run executes the command.
+func (p *proveCmd) Run(c *console.Context) error {
+	switch {
+	case p.Check != "" && p.Kind != "":
+		return fmt.Errorf("--check takes what is searched from the certificate: leave %s out", p.Kind)
+	case p.Check != "":
+		return console.OfFile(p.Check, p.check(c))
+	case p.Kind == "":
+		return fmt.Errorf("say what to search: %s prove KIND, or %[1]s prove --check FILE", c.Self)
+	}
+	p.backend, p.strategy = "sim", sim.Exhaustive
+	w, err := p.find(c, p.Kind)
+	if err != nil {
+		return err
+	}
+	cfg := sim.Config{Audit: auditedEpisodes, Strategy: p.strategy, Episodes: p.Episodes, Duration: p.Duration, Seed: *p.Seed,
+		Faults: p.Faults.set, NoFaultsAtAll: true, Clients: p.Clients, Ops: p.Ops, ShrinkTime: shrinkTime,
+		AtMost: p.AtMost, Users: p.Users, Plain: p.Plain, Checkpoint: p.Checkpoint}
+	begin := index.Begin{Workload: p.Kind, Faults: p.Faults.text, Episodes: p.Episodes, Duration: p.Duration.Seconds()}
+	return p.within(c, begin, func(out *output.Folder) error {
+		return p.simulate(c, w, out, cfg, func(result *sim.Result) error { return p.certify(cfg, *result) })
+	})
+}
+
+// shrinkTime is how much time may be spent on minimising what a search finds.
+const shrinkTime = 20 * time.Second
+
+// certify writes the certificate that is wanted, if the search is ground for one.
+func (p *proveCmd) certify(cfg sim.Config, result sim.Result) error {
+	if p.Certificate == "" || result.Verdict != sim.VerdictOK {
+		return nil
+	}
+	certificate, err := prove.Certify(cfg, result)
+	if err != nil {
+		return err
+	}
+	return wholefile.WriteBy(p.Certificate, certificate.Write)
+}
+
+// check repeats the search of a certificate. The status is 1 if it is refuted, and 2 if it is none, of another program,
+// or could not be checked.
+func (p *proveCmd) check(c *console.Context) error {
+	certificate, err := p.read()
+	if err != nil {
+		return err
+	}
+	w, err := worker.Find(certificate.Workload, certificate.Recipe)
+	if err != nil {
+		return err
+	}
+	bar := output.NewBar(c, false, 0, p.Duration)
+	r, err := certificate.Check(c, w, p.Duration, bar.Show)
+	bar.Line.End()
+	switch {
+	case errors.Is(err, prove.ErrRefuted):
+		fmt.Fprintln(c.Stdout, console.Wrap(fmt.Sprintf("%s: %v", p.Check, err), console.Columns))
+		return console.VerdictError(console.ExitViolation)
+	case err != nil:
+		return err
+	}
+	fmt.Fprintf(c.Stdout, "%s holds: %s (%s), %s\n", p.Check, r.Workload, r.Recipe, certificate.Bound())
+	fmt.Fprintln(c.Stdout, console.Wrap(r.Extent.String(), console.Columns))
+	return nil
+}
+
+func (p *proveCmd) read() (*prove.Certificate, error) {
+	file, err := os.Open(p.Check)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return prove.ReadCertificate(file)
+}
