@@ -63,7 +63,7 @@ func ConfirmOn(ctx context.Context, e *ensemble.Ensemble, w *workload.Workload, 
 	servers := e.Servers()
 	servers[0], servers[leader] = servers[leader], servers[0]
 	return confirm.Run(ctx, w, example, replayed, confirm.Config{
-		Patience: patienceOfSteps,
+		Patience: patienceOfSteps, Servers: servers,
 		Open: func(ctx context.Context, how confirm.Opening) (*live.Session, confirm.Stepper, error) {
 			return openStepper(ctx, servers, how)
 		},

@@ -6,6 +6,9 @@
 // replies and watch events one by one, in the order of the trace. Connections break, sessions expire, processes die
 // and servers lag where they did in simulation. Then all clients go on freely, and the round is judged as any other.
 // A [Confirmation] says whether the same property breaks, and at which step the real servers went another way.
+//
+// A whole service, and other code at addresses of its own or with several connections, stays in its simulated world. What
+// it says to the servers there is said to real ones, and what these answer is compared.
 package confirm
 
 import (
@@ -70,6 +73,7 @@ type Confirmation struct {
 
 // Config says how to make a counterexample happen.
 type Config struct {
+	Servers []string // their addresses, the leader's first
 	// Open opens a session behind a stepper, which is the session's Link.
 	Open func(context.Context, Opening) (*live.Session, Stepper, error)
 	// Watches lists the watches of the servers' clients; nil if they are unknown.
@@ -110,19 +114,15 @@ func Run(
 	ctx context.Context, w *workload.Workload, c *sim.Counterexample, replayed *sim.Replayed, cfg Config,
 ) (*Confirmation, error) {
 	terms := w.Terms()
-	why := unconfirmable(replayed, terms.Door.Wired(), cfg)
-	switch {
-	case why != "":
-	case len(terms.At) > 0: // a whole service, too
-		why = "its code connects by itself, to addresses at which there are no real servers"
-	case terms.Door == world.ByDialer:
-		why = several(replayed.Trace)
-	}
-	if why != "" {
+	relays := terms.Door == world.ByDialer && (len(terms.At) > 0 || takesWorld(replayed.Trace))
+	if why := unconfirmable(replayed, terms.Door.Wired() && !relays, cfg); why != "" {
 		return &Confirmation{Untried: why}, nil
 	}
 	if cfg.Patience == 0 {
 		cfg.Patience = 3 * time.Second
+	}
+	if relays {
+		return tried(func() (*Confirmation, error) { return relayed(ctx, w, c.Property, replayed, cfg) })
 	}
 	return tried(func() (*Confirmation, error) { return once(ctx, w, c, replayed, cfg) })
 }
@@ -192,20 +192,21 @@ func unconfirmable(r *sim.Replayed, wired bool, cfg Config) string {
 	return ""
 }
 
-// several says where code that connects by itself has more than one connection: the order among them is not known.
-func several(trace []world.Step) string {
+// takesWorld reports whether code that connects by itself does in a trace what takes its simulated world: the order among
+// several connections is not known without, nor how long it takes go-zookeeper to find that no server can be reached.
+func takesWorld(trace []world.Step) bool {
 	sessions := map[int]int64{} // by client
 	for _, s := range trace {
 		switch {
+		case s.Unsent, s.Dialled == world.DialledNew && sessions[s.Client] != 0:
+			return true
 		case s.Fault == world.Crash, s.Dialled == world.DialledExpired, s.Request == world.RequestName(wire.OpCloseSession):
 			delete(sessions, s.Client)
-		case s.Dialled == world.DialledNew && sessions[s.Client] != 0:
-			return fmt.Sprintf("step %d: its code opens another connection while the session of its first lasts: give it a *zk.Conn", s.N)
 		case s.Kind == world.KindConnect && s.Session != 0:
 			sessions[s.Client] = s.Session
 		}
 	}
-	return ""
+	return false
 }
 
 // wrapping says where a run needs a counter that has come to its end.

@@ -6,10 +6,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/fakezk/wire"
-	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
-	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/workload/service"
 )
 
 // asking is a stepper whose client asks for the data of a znode, and which notes that it was cut.
@@ -93,30 +90,22 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// Code that connects by itself to addresses of its own, or opens another connection, is not tried, and says so.
-func TestOwnConnections(t *testing.T) {
+// Code stays in its simulated world if it opens another connection while the session of its first lasts, or cannot reach any
+// server.
+func TestTakesWorld(t *testing.T) {
 	at := func(n int, session int64, d world.Detail) world.Step {
 		d.Session = session
 		return world.Step{N: n, Detail: d}
 	}
 	opens := world.Detail{Kind: world.KindConnect, Dialled: world.DialledNew}
-	between := map[string]world.Detail{
-		"step 3: its code opens another connection while the session of its first lasts: give it a *zk.Conn": {
-			Kind: world.KindConnect, Dialled: world.DialledResumed,
-		},
-		"": {Kind: world.KindConnect, Dialled: world.DialledExpired},
-	}
-	for why, d := range between {
-		if got := several([]world.Step{at(1, 7, opens), at(2, 7, d), at(3, 8, opens)}); got != why {
-			t.Errorf("%q, want %q", got, why)
-		}
-	}
-	own := workload.Of(workload.Lock, func(workload.Servers, string) workload.Locker { return nil })
-	trace := []world.Step{at(1, 7, opens), at(2, 8, opens)}
-	for why, w := range map[string]*workload.Workload{"give it a *zk.Conn": own, "there are no real servers": service.Service{}.Workload()} {
-		confirmed, err := Run(t.Context(), w, nil, &sim.Replayed{Trace: trace, Record: &world.Record{}}, Config{})
-		if err != nil || !strings.HasSuffix(confirmed.Untried, why) {
-			t.Errorf("%v, %v", confirmed, err)
+	for between, takes := range map[*world.Detail]bool{
+		{Kind: world.KindConnect, Dialled: world.DialledResumed}: true,
+		{Kind: world.KindConnect, Dialled: world.DialledExpired}: false,
+		{Kind: world.KindFault, Fault: world.Crash}:              false,
+		{Kind: world.KindFault, Unsent: true}:                    true,
+	} {
+		if got := takesWorld([]world.Step{at(1, 7, opens), at(2, 7, *between), at(3, 8, opens)}); got != takes {
+			t.Errorf("%+v: %v", *between, got)
 		}
 	}
 }

@@ -296,6 +296,11 @@ func (w *World) committed(c fakezk.Change) {
 	w.kept.change(c, w.actor)
 	if c.Op == wire.OpCloseSession {
 		w.deaths[c.Session] = w.step
+		before := w.behind()
+		for r := range before {
+			before[r] = max(0, before[r]-1) // no server has applied this one
+		}
+		w.noteTalk(Talk{Kind: TalkEnds, Session: c.Session, Behind: before})
 	}
 	if c.End != fakezk.EndNone {
 		counterEnds(w, c)

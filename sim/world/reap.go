@@ -33,5 +33,6 @@ func findReap(w *World, add func(Target)) {
 func strikeReap(w *World, t Target, _ int) {
 	path := w.empty[t.client]
 	w.noteFault(Reap, -1, path, "somebody removes the empty parent")
+	w.noteTalk(Talk{Kind: TalkDeletes, Path: path})
 	w.servers.Admin(w.now(), &fakezk.Request{Op: wire.OpDelete, Path: path, Version: -1})
 }

@@ -510,7 +510,39 @@ type Record struct {
 
 	// HungUp tells, by step, which clients have closed a connection by themselves, [OverWire] or [ByDialer].
 	HungUp map[int][]int
+	Talk   []Talk // [OverWire] or [ByDialer]
 }
+
+// Talk is something that passed between a client over the wire and a server, in order, or that happened to the servers.
+type Talk struct {
+	Kind   TalkKind
+	Step   int
+	Behind []int // by server: how many transactions it had not applied then
+	Conn   int32 // of the servers
+	Server int   // that is dialled
+
+	Frame   []byte  // a server's with its length in front
+	Asked   wire.Op // of a reply
+	Session int64   // that is granted or ends; 0 for a hello that is answered by the end of a session
+	Refused bool    // the server closes the connection instead of an answer
+	Path    string  // of what somebody else makes or deletes
+}
+
+// TalkKind says what a [Talk] is.
+type TalkKind uint8
+
+// What they are.
+const (
+	TalkHello   TalkKind = iota // a client connects, with its handshake, and the server's answer
+	TalkRequest                 // a request reaches its server
+	TalkReply                   // a reply reaches its client
+	TalkEvent                   // the event of a watch does
+	TalkClosed                  // the server has closed the connection
+	TalkDropped                 // the connection breaks
+	TalkEnds                    // a session ends, by itself or as its client has asked for
+	TalkMakes                   // somebody else makes a znode
+	TalkDeletes                 // or deletes one
+)
 
 // SessionOf tells which client got a session.
 type SessionOf struct {
@@ -539,6 +571,7 @@ type record struct {
 	owners []SessionOf
 	marks  []int
 	hungUp map[int][]int
+	talk   []Talk
 }
 
 func newRecord() *record { return &record{sent: map[*goclient.Call]int{}, hungUp: map[int][]int{}} }
@@ -548,6 +581,25 @@ func (j *journal) noteHungUp(p *process) {
 	if j.record != nil {
 		j.hungUp[j.world.step] = append(j.hungUp[j.world.step], p.id)
 	}
+}
+
+// noteTalk notes what passes, before it does. How far servers are behind may be known from before.
+func (j *journal) noteTalk(t Talk) {
+	if j.record == nil {
+		return
+	}
+	t.Step = j.world.step
+	if t.Behind == nil {
+		t.Behind = j.behind()
+	}
+	j.talk = append(j.talk, t)
+}
+
+func (j *journal) behind() (all []int) {
+	for r := 0; j.record != nil && r < j.world.replicas; r++ {
+		all = append(all, j.world.servers.Behind(r))
+	}
+	return all
 }
 
 // noteSent notes the step in which a request was sent.
@@ -594,7 +646,7 @@ func complete(w *World) *Record {
 	}
 	r := &Record{
 		Ops: slices.Clone(w.Ops()), Changes: slices.Clone(w.changes), Sessions: w.owners, Servers: w.replicas,
-		Tortured: w.tortured, Marks: w.marks, HungUp: w.hungUp,
+		Tortured: w.tortured, Marks: w.marks, HungUp: w.hungUp, Talk: w.talk,
 	}
 	for _, p := range w.procs {
 		r.ExpiriesSeen, r.Users = append(r.ExpiriesSeen, slices.Clone(p.expiriesSeen)), append(r.Users, len(p.users))

@@ -41,6 +41,7 @@ type wireClient struct {
 type wireCall struct {
 	goclient.Call
 	asked     protocol.Asked
+	frame     []byte
 	malformed bool
 }
 
@@ -147,9 +148,7 @@ func (c *wireClient) exchangeWith(session int64) {
 // Dial lets a server answer the handshake.
 func (c *wireClient) Dial(now int64, replica int) error {
 	l := c.line
-	var asked wire.ConnectRequest
-	wire.Parse(l.Hello, &asked) // Knock has tried
-	id, granted, err := c.world.servers.Connect(now, replica, protocol.Handshake(&asked))
+	id, granted, answer, err := c.shakeHands(now, replica)
 	switch {
 	case err != nil:
 		c.lose()
@@ -157,12 +156,12 @@ func (c *wireClient) Dial(now int64, replica int) error {
 	case granted.SessionID == 0:
 		c.learnExpiry()
 		c.lose()
-		l.Give(protocol.AppendConnected(nil, &asked, granted))
+		l.Give(answer)
 		l.HangUp()
 	default:
 		c.id, c.replica, c.connected = id, replica, true
 		c.session.Store(granted.SessionID)
-		l.Give(protocol.AppendConnected(nil, &asked, granted))
+		l.Give(answer)
 	}
 	c.world.settle()
 	if err != nil && !errors.Is(err, fakezk.ErrNoQuorum) {
@@ -171,19 +170,34 @@ func (c *wireClient) Dial(now int64, replica int) error {
 	return err
 }
 
+// shakeHands has a server answer the handshake.
+func (c *wireClient) shakeHands(now int64, replica int) (id fakezk.ConnID, granted fakezk.ConnectResponse, answer []byte, err error) {
+	var asked wire.ConnectRequest
+	wire.Parse(c.line.Hello, &asked) // Knock has tried
+	talk := Talk{Kind: TalkHello, Server: replica, Frame: c.line.Hello, Behind: c.world.behind()}
+	id, granted, err = c.world.servers.Connect(now, replica, protocol.Handshake(&asked))
+	talk.Conn, talk.Session, talk.Refused = int32(id), granted.SessionID, err != nil
+	c.world.noteTalk(talk)
+	return id, granted, protocol.AppendConnected(nil, &asked, granted), err
+}
+
 // DialInVain implements [client].
 func (c *wireClient) DialInVain(now int64, replica int) (session int64, err error) {
 	l := c.line
-	var asked wire.ConnectRequest
-	wire.Parse(l.Hello, &asked) // Knock has tried
-	id, granted, err := c.world.servers.Connect(now, replica, protocol.Handshake(&asked))
+	id, granted, _, err := c.shakeHands(now, replica)
 	if err == nil && granted.SessionID != 0 {
-		c.world.servers.Drop(id)
+		c.unplug(id)
 	}
 	c.lose()
 	l.HangUp()
 	c.world.settle()
 	return granted.SessionID, err
+}
+
+// unplug breaks a connection at the servers.
+func (c *wireClient) unplug(id fakezk.ConnID) {
+	c.world.noteTalk(Talk{Kind: TalkDropped, Conn: int32(id)})
+	c.world.servers.Drop(id)
 }
 
 // learnExpiry notes that the client is told that its session is gone.
@@ -204,7 +218,7 @@ func (c *wireClient) accept(h handed) {
 		c.Break(errClosed)
 		return
 	}
-	call := &wireCall{asked: protocol.Asked{Xid: header.Xid, Op: header.Op}}
+	call := &wireCall{asked: protocol.Asked{Xid: header.Xid, Op: header.Op}, frame: h.frame}
 	call.Request, err = protocol.ParseRequest(header.Op, body)
 	call.malformed = err != nil
 	call.User = c.process.userOf(h.user, &call.Request)
@@ -238,6 +252,7 @@ func (c *wireClient) Arrive(now int64) *goclient.Call {
 	c.closing = c.closing || call.Request.Op == wire.OpCloseSession
 	c.sent = slices.Delete(c.sent, 0, 1)
 	c.waiting = append(c.waiting, call)
+	c.world.noteTalk(Talk{Kind: TalkRequest, Conn: int32(c.id), Frame: call.frame})
 	if call.malformed {
 		c.world.servers.Malformed(now, c.id, call.Request.Op)
 	} else {
@@ -255,8 +270,10 @@ func (c *wireClient) Deliver() (fakezk.Message, *goclient.Call) {
 		return m, nil
 	}
 	l, call, user := c.line, (*wireCall)(nil), -1
+	talk := Talk{Kind: TalkClosed, Conn: int32(c.id)}
 	switch {
 	case m.Closed:
+		c.world.noteTalk(talk)
 		c.Break(errClosed)
 		return m, nil
 	case m.Reply != nil:
@@ -264,11 +281,13 @@ func (c *wireClient) Deliver() (fakezk.Message, *goclient.Call) {
 		c.waiting = slices.Delete(c.waiting, 0, 1)
 		user = call.User
 		c.note(call, m.Reply)
-		l.Give(protocol.AppendReply(nil, call.asked, m.Reply))
+		talk.Kind, talk.Asked, talk.Frame = TalkReply, call.asked.Op, protocol.AppendReply(nil, call.asked, m.Reply)
 	default:
 		user = c.fire(m)
-		l.Give(protocol.AppendEvent(nil, &m))
+		talk.Kind, talk.Frame = TalkEvent, protocol.AppendEvent(nil, &m)
 	}
+	c.world.noteTalk(talk)
+	l.Give(talk.Frame)
 	c.process.wake(c.world, user)
 	if call == nil {
 		return m, nil
@@ -355,7 +374,7 @@ func (c *wireClient) Break(err error) {
 func (c *wireClient) drop() *line.Line {
 	l := c.line
 	if c.connected {
-		c.world.servers.Drop(c.id)
+		c.unplug(c.id)
 	}
 	c.lose()
 	return l

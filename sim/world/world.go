@@ -330,6 +330,7 @@ var everybody = zk.WorldACL(zk.PermAll)
 func makeParent(w *World, path string, made map[string]bool) {
 	if !made[path] {
 		made[path] = true
+		w.noteTalk(Talk{Kind: TalkMakes, Path: path})
 		w.servers.Admin(w.now(), &fakezk.Request{Op: wire.OpCreate, Path: path, ACL: everybody})
 		if w.versions != 0 {
 			w.servers.SetVersions(path, w.versions)

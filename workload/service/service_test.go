@@ -56,18 +56,10 @@ func TestExactBrokenServices(t *testing.T) {
 		property, says string
 	}{
 		"never steps down": {
-			electing(func(ctx context.Context, servers []string, tells func(bool)) error {
-				return elect(ctx, servers, func(leads bool) {
-					if leads {
-						tells(true)
-					}
-				})
-			}), "belief", "still acts as the owner after learning that this session expired",
+			electing(neverDown), "belief", "still acts as the owner after learning that this session expired",
 		},
 		"orders by name": {
-			electing(func(ctx context.Context, servers []string, tells func(bool)) error {
-				return electBy(ctx, servers, tells, func(name string) string { return name })
-			}), "exclusion", " declares leader from step ",
+			electing(byName), "exclusion", " declares leader from step ",
 		},
 		"nobody leads": {
 			electing(func(ctx context.Context, servers []string, _ func(bool)) error {
@@ -125,6 +117,19 @@ func TestExactBrokenServices(t *testing.T) {
 			}
 		})
 	}
+}
+
+// neverDown is an elector that does not tell that it leads no more, byName one that orders by what is random.
+func neverDown(ctx context.Context, servers []string, tells func(bool)) error {
+	return elect(ctx, servers, func(leads bool) {
+		if leads {
+			tells(true)
+		}
+	})
+}
+
+func byName(ctx context.Context, servers []string, tells func(bool)) error {
+	return electBy(ctx, servers, tells, func(name string) string { return name })
 }
 
 // notAlone makes a znode that another instance may have made meanwhile, and then does what failed says.

@@ -1,0 +1,110 @@
+package confirm
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/fakezktest"
+	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// greedy is no lock: everybody has it who has made a znode. It opens two connections, and watches by one what it makes by
+// the other.
+type greedy struct {
+	servers     workload.Servers
+	path        string
+	makes, sees *zk.Conn
+}
+
+// silence is a logger.
+type silence struct{}
+
+func (silence) Printf(string, ...any) {}
+
+func (l *greedy) Lock(context.Context) error {
+	for _, conn := range []**zk.Conn{&l.makes, &l.sees} {
+		if *conn == nil {
+			*conn, _, _ = zk.Connect(l.servers.Addresses, 4*time.Second, l.servers.Option, zk.WithLogger(silence{}))
+		}
+	}
+	l.makes.Create(l.path, nil, 0, zk.WorldACL(zk.PermAll))
+	if _, _, _, err := l.sees.ChildrenW(l.path); err != nil {
+		return err
+	}
+	_, err := l.makes.Create(l.path+"/x-", nil, zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
+	return err
+}
+
+func (l *greedy) Unlock(context.Context) error {
+	_, _, err := l.sees.Get(l.path)
+	return err
+}
+
+// What code with several connections has said to the simulated servers, real ones are told; its counterexample is confirmed
+// if they answer the same, and not if anything is another.
+func TestRelayed(t *testing.T) {
+	w := workload.Of(workload.Lock, func(s workload.Servers, path string) workload.Locker { return &greedy{servers: s, path: path} })
+	cfg := sim.Config{Episodes: 20, Seed: 1, Faults: world.Expiry | world.Crash | world.Loss, NoShrink: true, Strategy: "random"}
+	told := func(s world.Step) bool { return s.Dialled == world.DialledExpired }
+	watched := func(s world.Step) bool { return s.Kind == world.KindWatch }
+	var example *sim.Counterexample
+	for ; example == nil && cfg.Seed < 50; cfg.Seed++ {
+		r, err := sim.Run(t.Context(), w, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range r.Violations {
+			if slices.ContainsFunc(found.Trace, told) && slices.ContainsFunc(found.Trace, watched) {
+				if example, err = cfg.Counterexample(r, found); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if example == nil {
+		t.Fatal("nothing was found by which a session ends and a watch is told")
+	}
+	replayed, err := sim.Replay(w, example)
+	if err != nil || replayed.Violation == nil {
+		t.Fatalf("%v, %v", replayed, err)
+	}
+	servers := strings.Split(fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3}}).ConnectString(), ",")
+	config := Config{Servers: servers, Patience: 300 * time.Millisecond,
+		Open: func(context.Context, Opening) (*live.Session, Stepper, error) {
+			conn, _, err := zk.Connect(servers, 4*time.Second, zk.WithLogger(silence{}))
+			return &live.Session{Conn: conn, Close: func() { conn.Close() }}, nil, err
+		}}
+	confirmed, err := Run(t.Context(), w, example, replayed, config)
+	if err != nil || confirmed.Violation == nil || confirmed.Difference != "" || confirmed.Untried != "" {
+		t.Fatalf("%+v, %v", confirmed, err)
+	}
+	said := replayed.Record.Talk
+	for kind, change := range map[world.TalkKind]func(*world.Talk){
+		world.TalkHello: func(s *world.Talk) { s.Refused = true },
+		world.TalkReply: func(s *world.Talk) {
+			header, _ := replied(s.Frame[lengthBytes:])
+			header.Err = wire.CodeNoAuth
+			s.Frame = wire.AppendFrame(nil, &header)
+		},
+		world.TalkEvent: func(s *world.Talk) { s.Frame = append(slices.Clone(s.Frame[:len(s.Frame)-1]), '?') },
+	} {
+		replayed.Record.Talk = slices.Clone(said)
+		i := slices.IndexFunc(said, func(s world.Talk) bool { return s.Kind == kind })
+		change(&replayed.Record.Talk[i])
+		confirmed, err := Run(t.Context(), w, example, replayed, config)
+		if err != nil || confirmed.Violation != nil || confirmed.Step != said[i].Step || confirmed.Difference == "" {
+			t.Errorf("kind %d, step %d: %+v, %v", kind, said[i].Step, confirmed, err)
+		}
+	}
+}
