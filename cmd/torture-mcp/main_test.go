@@ -182,6 +182,11 @@ func TestSession(t *testing.T) {
 	if len(all.Kinds) < 5 || len(all.Faults) < 5 || len(all.Strategies) == 0 || all.Zoo != nil {
 		t.Errorf("list says %+v", all)
 	}
+	var one listed
+	valid(t, published(t, repository, "list"), a.ask("list", arguments{"kind": "lock"}, &one))
+	if len(one.Kinds) != 1 || one.Kinds[0].Name != "lock" || one.Faults != nil {
+		t.Errorf("list of locks says %+v", one)
+	}
 	valid(t, published(t, repository, "list"), a.ask("list", arguments{"what": "zoo"}, &all))
 	if len(all.Zoo) < 50 {
 		t.Errorf("the zoo has %d", len(all.Zoo))
@@ -247,6 +252,7 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		{"list", arguments{"what": "faultz"}, `unknown section "faultz": did you mean faults?`},
+		{"list", arguments{"kind": "lok"}, `unknown kind "lok": did you mean lock?`},
 		{"list", arguments{"what": "module"}, "go list failed"},
 		{"list", arguments{"what": "module", "dir": ".."}, "is outside of"},
 		{"help", arguments{"property": "deadlok"}, `did you mean deadlock?`},

@@ -23,6 +23,7 @@ import (
 
 type listInput struct {
 	What string `json:"what,omitempty" jsonschema:"kinds, faults, strategies, models, zoo, or module; default: kinds to models"`
+	Kind string `json:"kind,omitempty" jsonschema:"list only this kind"`
 	Dir  string `json:"dir,omitempty" jsonschema:"of module: the folder of the module or of packages of it; default: that of the server"`
 }
 
@@ -33,9 +34,15 @@ type listed struct {
 }
 
 func (s *server) list(ctx context.Context, _ *mcp.CallToolRequest, in listInput) (_ *mcp.CallToolResult, all listed, err error) {
-	if in.What == ofModule {
+	switch {
+	case in.What == ofModule:
 		all.Packages, err = s.packages(ctx, in.Dir)
 		return nil, all, err
+	case in.Kind != "":
+		if _, err := recipe(in.Kind, ""); err != nil {
+			return nil, all, err
+		}
+		in.What = "kinds"
 	}
 	sections := append(strings.Split(about.Sections(), ","), ofModule)
 	if err := find(console.NameSet{What: "section", Known: sections}, in.What); err != nil {
@@ -46,7 +53,9 @@ func (s *server) list(ctx context.Context, _ *mcp.CallToolRequest, in listInput)
 	if err := (&about.ListCmd{What: in.What, JSON: true}).Run(c); err != nil {
 		return nil, all, err
 	}
-	return nil, all, json.Unmarshal(text.Bytes(), &all.Listing)
+	err = json.Unmarshal(text.Bytes(), &all.Listing)
+	all.Kinds = slices.DeleteFunc(all.Kinds, func(k about.ListedKind) bool { return in.Kind != "" && k.Name != in.Kind })
+	return nil, all, err
 }
 
 type helpInput struct {
