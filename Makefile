@@ -226,7 +226,7 @@ EXACT ?= 40
 
 exact: ## exact mode: its tests, programs built in it, and EXACT seeds (default 40) compared between processes
 	ZKTORTURE_EXACT=$(EXACT) $(TORTURE) test -count=1 -timeout 120m -run 'Exact|Recorded|Edits' -v ./internal/cli/exact ./sim ./sim/world ./workload/service ./zoo
-	ZKTORTURE_EXACT=$(EXACT) $(IN) cmd/torture test -count=1 -vet=off -timeout 60m -run 'Exact|TortureTest' .
+	ZKTORTURE_EXACT=$(EXACT) $(IN) cmd/torture test -count=1 -vet=off -timeout 60m -run 'Exact|TortureTest' . ./scan
 	$(IN) zoo/foreign run github.com/zktorture/zktorture/cmd/torture test -count=1 -vet=off -timeout 60m -run 'Known|GoodDaysAreClean' .
 
 exact-race: ## exact mode in campaigns, and with the race detector: EXACT seeds compared between processes (it builds Go's library twice)

@@ -233,9 +233,11 @@ func TestTortureIsMadeOf(t *testing.T) {
 		github.com/zktorture/zktorture
 		github.com/zktorture/zktorture/cmd/torture
 		github.com/zktorture/zktorture/zoo
+		golang.org/x/mod
 		golang.org/x/sync
 		golang.org/x/sys
 		golang.org/x/term
+		golang.org/x/tools
 		pgregory.net/rapid`)
 	format := "{{with .Module}}{{.Path}}{{end}}"
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", format, "./cmd/torture")

@@ -32,7 +32,7 @@ type cli struct {
 	Live   liveCmd          `cmd:"" group:"servers" help:"Test a recipe under faults, on servers: started for it, or yours."`
 	Serve  serving.ServeCmd `cmd:"" group:"servers" help:"Run an in-memory ZooKeeper for tests, for any client, with faults on request."`
 	Proxy  serving.ProxyCmd `cmd:"" group:"servers" help:"Run a proxy between ZooKeeper and your clients that injects faults."`
-	Clean  cleanCmd         `cmd:"" group:"servers" help:"List what killed runs have left on your servers; with --yes, delete it."`
+	Clean  cleanCmd         `cmd:"" hidden:"" help:"List what killed runs have left on your servers; with --yes, delete it."`
 	Doctor about.DoctorCmd  `cmd:"" group:"servers" help:"Check what works on this machine, and how to install what is missing."`
 
 	Prove proveCmd      `cmd:"" group:"more" help:"Search all executions within a bound, and certify that."`

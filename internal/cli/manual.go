@@ -119,10 +119,6 @@ var Manual = manual.Manual{
 		{Meaning: "Serve three, with an HTTP address where tests ask for faults.", Unrun: true,
 			Line: "torture serve --size 3 --control 127.0.0.1:0"},
 	}},
-	"clean": {Statuses: done("All was listed or removed."), Examples: []manual.Example{
-		{Meaning: "List what killed runs have left.", Unrun: true, Line: "torture clean --servers a:2181"},
-		{Meaning: "Remove it.", Unrun: true, Line: "torture clean --servers a:2181 --yes"},
-	}},
 	"list": {Statuses: done("The list was printed."), Examples: []manual.Example{
 		{Meaning: "List all kinds, recipes, faults, strategies and models.", Line: "torture list"},
 	}},

@@ -1,0 +1,142 @@
+package scan
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/cli/exact"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// What came of a test.
+const (
+	found    = "found"    // a property is broken
+	clean    = "clean"    // none is
+	look     = "look"     // it says nothing: the adapter, or what it could not know, needs a look
+	refused  = "refused"  // the compiler does not take it
+	compiles = "compiles" // it was not run
+)
+
+// result is what came of a test.
+type result struct {
+	Package  string   `json:"package"`
+	Type     string   `json:"type"`
+	Kind     string   `json:"kind"`
+	Creates  []string `json:"creates,omitempty"`
+	File     string   `json:"file"`
+	Test     string   `json:"test"`
+	Unknown  []string `json:"unknown,omitempty"` // what it marks
+	Outcome  string   `json:"outcome"`           // found, clean, look, refused or compiles
+	Property string   `json:"property,omitempty"`
+	Message  string   `json:"message,omitempty"`
+	Story    string   `json:"story,omitempty"`
+	alone    bool     // it fails without a fault and others
+}
+
+// ranks are the properties from the worst on. What is not listed is not accused of: what a recipe may mean.
+var ranks = strings.Fields(`exclusion lost duplicate phantom fencing ghost silent-end belief stale-leader deadlock lost-wakeup self-block
+	orphan progress idle unusable hang deaf diverged startup herd watch-leak leak`)
+
+// rank is a result's place: findings first.
+func (r result) rank() int {
+	switch i := slices.Index(ranks, r.Property); {
+	case r.Outcome == found && i >= 0:
+		return i
+	case r.Outcome == found:
+		return len(ranks)
+	}
+	return len(ranks) + slices.Index([]string{found, look, refused, clean, compiles}, r.Outcome)
+}
+
+// compile builds the tests of a package in exact mode and returns the program, and the lines that the compiler refuses.
+func (m *module) compile(c *console.Context, dir, program string) (wrong []int, said string, err error) {
+	build, err := exact.Prepare(c)
+	if err != nil {
+		return nil, "", err
+	}
+	in := *m
+	in.dir = dir
+	_, err = in.goCommand(c, build.Env, slices.Concat([]string{"test", "-c", "-vet=off", "-gcflags=-e", "-o", program, "-overlay=" + build.Overlay, "-tags=" + exact.Tag},
+		m.flags, []string{"."})...)
+	if err == nil || c.Err() != nil {
+		return nil, "", c.Err()
+	}
+	for _, match := range regexp.MustCompile(`zktorture_scan_test\.go:(\d+):\d+: .*`).FindAllStringSubmatch(err.Error(), -1) {
+		n, _ := strconv.Atoi(match[1])
+		wrong, said = append(wrong, n), said+match[0]+"\n"
+	}
+	return wrong, cmp.Or(said, err.Error()), nil
+}
+
+// longest is how long a test may take that does not come to an end.
+const longest = 5 * time.Minute
+
+// run runs a test and says what came of it.
+func (r *result) run(c *console.Context, dir, program string, flags ...string) error {
+	ctx, cancel := context.WithTimeout(c, longest)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, append([]string{"-test.run=^" + r.Test + "$", "-test.timeout=" + longest.String()}, flags...)...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if failed := (*exec.ExitError)(nil); err != nil && !errors.As(err, &failed) {
+		return err
+	}
+	r.judge(err == nil, string(out), filepath.Join(dir, "testdata", "zktorture", r.Test+"_"))
+	return c.Err()
+}
+
+// judge reads what a test has said, and the counterexample that it has left.
+func (r *result) judge(passed bool, out, left string) {
+	if passed {
+		r.Outcome = clean
+		return
+	}
+	r.alone = strings.Contains(out, "--- FAIL: "+r.Test+"/alone (")
+	stage := map[bool]string{true: "alone", false: "faults"}[r.alone]
+	r.Outcome, r.Story = look, told(out)
+	property, message := "", "it came to no verdict"
+	if files, _ := filepath.Glob(left + stage + "/*.json"); len(files) > 0 {
+		if text, err := os.ReadFile(files[len(files)-1]); err == nil {
+			if x, err := sim.ReadCounterexample(bytes.NewReader(text)); err == nil {
+				property = x.Property
+				message, _, _ = strings.Cut(x.Message, "\n")
+			}
+		}
+	}
+	switch {
+	case r.alone:
+		r.Message = "the adapter needs a look: it fails alone and without a fault: " + message
+	case slices.Contains(ranks, property):
+		r.Outcome, r.Property, r.Message = found, property, message
+	default:
+		r.Message = "the adapter needs a look: " + strings.TrimPrefix(property+": ", ": ") + message
+	}
+}
+
+// logged matches lines that go-zookeeper logs.
+var logged = regexp.MustCompile(`^\d{4}/\d\d/\d\d `)
+
+// told is what a test that fails tells, without what package testing adds, and what the code has logged before.
+func told(out string) string {
+	if i := strings.Index(out, "    "+fileName+":"); i >= 0 {
+		out = out[i:]
+	}
+	var lines []string
+	for line := range strings.Lines(out) {
+		if trimmed := strings.TrimSpace(line); !logged.MatchString(line) && !strings.HasPrefix(trimmed, "--- ") && trimmed != "FAIL" && trimmed != "PASS" {
+			lines = append(lines, strings.TrimPrefix(strings.TrimRight(line, "\n"), "        "))
+		}
+	}
+	return strings.Join(lines[:min(len(lines), 60)], "\n")
+}

@@ -1,0 +1,129 @@
+package scan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/testkit"
+)
+
+// styles writes the user's module of testdata/styles.txtar, and returns what is to be found in it.
+func styles(t *testing.T) (dir, found string) {
+	t.Helper()
+	all, err := txtar.ParseFile("testdata/styles.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod := "module example.com/mine\n\ngo 1.26.0\n\nrequire github.com/go-zookeeper/zk v1.0.4\n"
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all.Files = append(all.Files, txtar.File{Name: "go.mod", Data: []byte(mod)}, txtar.File{Name: "go.sum", Data: sum})
+	dir = t.TempDir()
+	if err := txtar.Write(all, dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	return dir, string(all.Files[0].Data)
+}
+
+// scan is the command's context, as a program has it that was built from this checkout.
+func scan(t *testing.T, out io.Writer) *console.Context {
+	main, err := filepath.Abs("../main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &console.Context{Context: t.Context(), Streams: console.Streams{Stdout: out, Stderr: io.Discard, MainFile: main}}
+}
+
+// What talks to ZooKeeper is found in each style, and nothing else. What is written compiles; go.mod and a file that is
+// there are as they were.
+func TestStylesAreFound(t *testing.T) {
+	c := scan(t, io.Discard)
+	dir, want := styles(t)
+	mod, _ := os.ReadFile("go.mod")
+	m, err := own(c, dir, t.TempDir(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := m.load(c, []string{"./..."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := read(all)
+	var got strings.Builder
+	for _, in := range m.find(s) {
+		f := in.file(s)
+		for _, found := range f.tests {
+			fmt.Fprintf(&got, "%s.%s %s", strings.TrimPrefix(found.of.PkgPath, "example.com/mine/"), found.name(), found.kind)
+			if len(found.creates) > 0 {
+				fmt.Fprintf(&got, ", creates %s", strings.Join(found.creates, ", "))
+			}
+			if len(found.Unknown) > 0 {
+				fmt.Fprintf(&got, ": %s", strings.Join(found.Unknown, "; "))
+			}
+			got.WriteString("\n")
+		}
+		text, err := f.text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name := filepath.Join(in.dir, "written_scan_test.go"); len(f.tests) > 0 && in.pkg.Name != "there" {
+			if err := os.WriteFile(name, text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Errorf("want -, got +\n%s", diff)
+	}
+	if _, err := m.goCommand(c, os.Environ(), slices.Concat([]string{"vet"}, m.flags, []string{"./..."})...); err != nil {
+		t.Error(err)
+	}
+	if now, _ := os.ReadFile("go.mod"); string(now) != string(mod) {
+		t.Errorf("go.mod has changed:\n%s", now)
+	}
+}
+
+// A lock that is broken is accused, with its property first; what is not known to be is not.
+func TestScanExact(t *testing.T) {
+	testkit.NeedExact(t)
+	var out bytes.Buffer
+	c := scan(t, &out)
+	styles(t)
+	there, _ := os.ReadFile(filepath.Join("there", fileName))
+	s := &scanCmd{Packages: []string{"./locked", "./kept", "./there", "./plain"}, Episodes: 300, Seed: 1, JSON: true}
+	if err := s.Run(c); err != console.VerdictError(console.ExitViolation) {
+		t.Fatal(err)
+	}
+	var results []result
+	if err := json.Unmarshal(out.Bytes(), &results); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range results {
+		got = append(got, fmt.Sprintf("%s %s %s", filepath.Base(r.Package), r.Outcome, r.Property))
+	}
+	if want := []string{"locked found progress", "kept look ", "there clean "}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q:\n%s", got, want, out.String())
+	}
+	if now, _ := os.ReadFile(filepath.Join("there", fileName)); string(now) != string(there) {
+		t.Errorf("a file that was there has changed:\n%s", now)
+	}
+}

@@ -1,0 +1,496 @@
+package scan
+
+import (
+	"fmt"
+	"go/format"
+	"go/types"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// test is a test that was written, or is to be.
+type test struct {
+	*target
+	Name    string   // TestScanLock
+	Unknown []string // what it marks
+	apart   bool     // nothing says that what its users make is the same
+	text    string
+}
+
+// fileOf is an empty file of a package.
+func fileOf(pkg string, within *types.Package) *file {
+	const ours = "github.com/zktorture/zktorture/"
+	return &file{pkg: pkg, within: within, imports: map[string]string{"errors": "errors", "strings": "strings", "fmt": "fmt",
+		clientPath: "zk", "testing": "testing", "context": "context", "time": "time", "crypto/rand": "rand", ours + "sim": "sim",
+		ours + "workload": "workload", ours + "workload/service": "service", ours + "recipes": "recipes"}}
+}
+
+// file is a test file of a package.
+type file struct {
+	pkg     string // its name
+	within  *types.Package
+	imports map[string]string
+	tests   []*test
+}
+
+// add writes the test of a target; false if nothing makes a value.
+func (f *file) add(s *sources, g *target, sees func(types.Object) bool) bool {
+	write := map[string]func(w *writer) string{"lock": (*writer).lock, "election": (*writer).election, "queue": (*writer).queue}[g.kind]
+	var w *writer
+	text := ""
+	for _, given := range []bool{true, false} {
+		w = &writer{&maker{sources: s, g: g, within: f.within, sees: sees, imports: maps.Clone(f.imports), servers: "s.Addresses", path: "path",
+			self:  "rand.Text()",
+			given: given && write != nil, taken: map[string]bool{}, making: map[string]bool{}}}
+		if write == nil {
+			w.servers, w.self = "i.Servers", `fmt.Sprint("scan-", i.Number)`
+		}
+		made, ok := w.target()
+		if !ok {
+			return false
+		}
+		w.lines = append(w.lines, "return "+made+", nil")
+		if write == nil {
+			text = w.service()
+		} else {
+			text = write(w)
+		}
+		if text == "" { // its methods do not fit the kind
+			g.kind, g.take, g.give = "service", nil, nil
+			return f.add(s, g, sees)
+		}
+		if !w.given || !w.dials {
+			break
+		}
+	}
+	name := strings.ToUpper(g.name()[:1]) + g.name()[1:]
+	for n, base := 2, name; slices.ContainsFunc(f.tests, func(t *test) bool { return t.Name == "TestScan"+name }); n++ {
+		name = fmt.Sprint(base, n)
+	}
+	f.imports = w.imports
+	f.tests = append(f.tests, &test{g, "TestScan" + name, w.unknown, write != nil && !pathUsed.MatchString(strings.Replace(text, "path: path, id", "", 1)), strings.ReplaceAll(text, "NAME", name)})
+	return true
+}
+
+// pathUsed matches a use of the path in a test.
+var pathUsed = regexp.MustCompile(`a\.path\b|[(, ]path[,) }+]`)
+
+// writer writes one test. NAME stands for the name of the type in its texts.
+type writer struct{ *maker }
+
+// constructor is the function that makes the adapter NAME.
+func (w *writer) constructor() string {
+	connected := "s workload.Servers"
+	if !w.dials {
+		connected = "c *" + w.imported(clientPath, "zk") + ".Conn"
+	}
+	body := strings.Join(w.lines, "\n")
+	return fmt.Sprintf("func(%s, path string) %%s {\n%s\nreturn &scanNAME{scanned: scanned[%s]{path: path, id: rand.Text(), make: func() (made %s, err error) {\n%s\n}}}\n}",
+		connected, strings.Join(w.eager, "\n"), w.typed(w.g.t), w.typed(w.g.t), body)
+}
+
+// of is the test of a kind.
+func (w *writer) of(kind, contract, rest string, waived ...string) string {
+	w.imported("testing", "testing")
+	w.imported("github.com/zktorture/zktorture/workload", "workload")
+	waived = append(waived, "order", "herd", "exclusion-in-session", "unexpected-error", "goroutine-leak", "false-lost", "watch-leak", "leak", "unusable")
+	doc := fmt.Sprintf("// TestScanNAME tortures %s as a%s %s. What is waived a %s of its kind may promise, and scan cannot know.\n",
+		w.g.name(), map[bool]string{true: "n"}[kind == "election"], kind, kind)
+	made := strings.Replace(w.constructor(), "%s", "workload."+contract, 1)
+	title := strings.ToUpper(kind[:1]) + kind[1:]
+	return doc + "func TestScanNAME(t *testing.T) {\nscanTest(t, workload.Of(workload." + title + ", " + made +
+		",\n" + map[bool]string{false: "workload.Existing(), "}[w.g.absent] + "workload.Waive(\"" + strings.Join(waived, `", "`) + "\")))\n}\n\n" + rest
+}
+
+// invoke is a call of a method of made, in which a context ends what can be ended; ends says whether it can.
+func (w *writer) invoke(f *types.Func, ctx string, hold types.Type) (call string, ends bool) {
+	var args []string
+	w.inArgs, w.paths = true, 0
+	if w.servers != "i.Servers" {
+		w.path, w.self = "a.path", "a.id"
+	}
+	for i, p := range slices.Collect(f.Signature().Params().Variables()) {
+		channel, isChannel := p.Type().Underlying().(*types.Chan)
+		stops := isChannel && types.Identical(channel.Elem(), types.NewStruct(nil, nil))
+		switch {
+		case f.Signature().Variadic() && i == f.Signature().Params().Len()-1:
+		case types.TypeString(p.Type(), nil) == "context.Context":
+			args, ends = append(args, ctx), true
+		case stops && channel.Dir() == types.RecvOnly:
+			args, ends = append(args, ctx+".Done()"), true
+		case stops:
+			args, ends = append(args, "scanStop("+ctx+")"), true
+		case hold != nil && types.Identical(p.Type(), hold):
+			args = append(args, "a.hold")
+		default:
+			args = append(args, w.value(p.Type(), p.Name(), f))
+		}
+	}
+	w.inArgs = false
+	return "made." + f.Name() + "(" + strings.Join(args, ", ") + ")", ends
+}
+
+// results are the variables for what a method returns: one with a name for each name that its type has in as.
+func results(f *types.Func, as map[string]string) (list string, has map[string]bool) {
+	var all []string
+	has = map[string]bool{}
+	for r := range f.Signature().Results().Variables() {
+		name := as[types.TypeString(r.Type(), nil)]
+		if name == "" || has[name] {
+			name = "_"
+		}
+		has[name] = true
+		all = append(all, name)
+	}
+	return strings.Join(all, ", "), has
+}
+
+// assigned is a call with its results, which are declared if one is new.
+func assigned(list, call string) string {
+	switch {
+	case list == "":
+		return call
+	case strings.Trim(list, "_, ") == "":
+		return list + " = " + call
+	}
+	return list + " := " + call
+}
+
+// given is the method of an adapter that gives back.
+func (w *writer) gives(method string, hold types.Type, also string) string {
+	call, _ := w.invoke(w.g.give, "ctx", hold)
+	list, has := results(w.g.give, map[string]string{"error": "err"})
+	last := "return nil"
+	if has["err"] {
+		last = "return scanGiven(err)"
+	}
+	return fmt.Sprintf("func (a *scanNAME) %s(ctx context.Context) error {\nmade, err := a.get()\nif err != nil {\nreturn scanError(err)\n}\n%s%s\n%s\n}\n\n",
+		method, also, strings.Replace(assigned(list, call), "err := ", "err = ", 1), last)
+}
+
+var tries = regexp.MustCompile(`^(Try|Claim)`)
+
+func (w *writer) lock() string {
+	w.imported("context", "context")
+	take := w.g.take
+	ctx := "ctx"
+	if strings.Contains(types.TypeString(take.Signature().Results(), nil), "<-chan struct{}") {
+		ctx = "context.Background()" // which may be that of the hold
+	}
+	call, ends := w.invoke(take, ctx, nil)
+	ends = ends && ctx == "ctx"
+	var hold types.Type
+	for r := range take.Signature().Results().Variables() {
+		for p := range w.g.give.Signature().Params().Variables() {
+			if types.Identical(r.Type(), p.Type()) && !types.Identical(r.Type(), types.Typ[types.String]) {
+				hold = r.Type()
+			}
+		}
+	}
+	as := map[string]string{"error": "err", "bool": "ok", "<-chan struct{}": "lost"}
+	if hold != nil {
+		as[types.TypeString(hold, nil)] = "hold"
+	}
+	list, has := results(take, as)
+	fields, lines := "", assigned(list, call)
+	if has["hold"] {
+		fields += "hold " + w.typed(hold) + "\n"
+		lines += "\na.hold = hold"
+	}
+	methods := ""
+	if has["lost"] {
+		fields += "lost <-chan struct{}\n"
+		lines += "\na.lost = lost"
+		methods = "// Lost is closed when the hold is lost.\nfunc (a *scanNAME) Lost() <-chan struct{} { return a.lost }\n\n"
+	}
+	begin := "func (a *scanNAME) Lock(ctx context.Context) error {\nmade, err := a.get()\nif err != nil {\nreturn scanError(err)\n}\n"
+	repeats := has["ok"] || tries.MatchString(take.Name())
+	switch {
+	case repeats: // it is called until it says yes
+		w.imported("time", "time")
+		yes := []string{}
+		if has["err"] {
+			yes = append(yes, "err == nil")
+		}
+		if has["ok"] {
+			yes = append(yes, "ok")
+		}
+		if len(yes) == 0 {
+			return ""
+		}
+		lines = "for {\n" + lines + "\nif " + strings.Join(yes, " && ") + " {\nreturn nil\n}\nselect {\ncase <-time.After(time.Second):\ncase <-ctx.Done():\nreturn ctx.Err()\n}\n}"
+	case has["err"]:
+		if has["lost"] {
+			lines += "\nif err == nil && lost == nil {\nreturn errors.New(\"it was given up\")\n}"
+		}
+		lines = strings.Replace(lines, "err := ", "err = ", 1) + "\nreturn scanError(err)"
+		if list != "err" {
+			lines = strings.Replace(lines, "err = ", "err := ", 1)
+		}
+	default:
+		lines += "\nreturn nil"
+	}
+	rest := "type scanNAME struct {\nscanned[" + w.typed(w.g.t) + "]\n" + fields + "}\n\n" + begin + lines + "\n}\n\n" +
+		w.gives("Unlock", hold, "") + methods
+	waived := []string{}
+	if !ends && !repeats {
+		waived = append(waived, "hang")
+	}
+	return w.of("lock", "Locker", rest, waived...)
+}
+
+func (w *writer) election() string {
+	asks := w.g.asks.Signature()
+	if asks.Params().Len() > 0 || asks.Results().Len() != 1 || types.TypeString(asks.Results().At(0).Type(), nil) != "bool" {
+		return ""
+	}
+	w.imported("context", "context")
+	w.imported("time", "time")
+	call, _ := w.invoke(w.g.take, "run", nil)
+	list, has := results(w.g.take, map[string]string{"error": "err"})
+	begun := assigned(list, call) + "\nfailed <- " + map[bool]string{true: "err", false: "nil"}[has["err"]]
+	if strings.Contains(types.TypeString(w.g.take.Signature().Results(), nil), "chan") { // what it tells has to be read
+		var names, reads []string
+		for i := range w.g.take.Signature().Results().Len() {
+			names = append(names, fmt.Sprint("told", i))
+			reads = append(reads, fmt.Sprintf("go func() {\nfor range told%d {\n}\n}()", i))
+		}
+		begun = strings.Join(names, ", ") + " := " + call + "\n" + strings.Join(reads, "\n")
+	}
+	rest := `// scanNAME makes a new ` + w.g.name() + ` for each campaign.
+type scanNAME struct {
+	scanned[` + w.typed(w.g.t) + `]
+	stop context.CancelFunc
+}
+
+func (a *scanNAME) Campaign(ctx context.Context) error {
+	made, err := a.get()
+	if err != nil {
+		return scanError(err)
+	}
+	run, stop := context.WithCancel(context.Background())
+	_, a.stop = run, stop
+	failed := make(chan error, 1)
+	go func() {
+		` + begun + `
+	}()
+	for !made.` + w.g.asks.Name() + `() {
+		select {
+		case err := <-failed:
+			if err != nil {
+				stop()
+				return scanError(err)
+			}
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			a.Resign(context.Background())
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// IsOwner reports whether it leads.
+func (a *scanNAME) IsOwner() bool { return a.made != nil && (*a.made).` + w.g.asks.Name() + `() }
+
+` + w.gives("Resign", nil, "a.made = nil\na.stop()\n")
+	return w.of("election", "Candidate", rest, "hang")
+}
+
+func (w *writer) queue() string {
+	w.imported("context", "context")
+	item := "data"
+	stringly := func(f *types.Func, of func(*types.Signature) *types.Tuple) (is, fits bool) {
+		for v := range of(f.Signature()).Variables() {
+			switch types.TypeString(v.Type().Underlying(), nil) {
+			case "string":
+				return true, true
+			case "[]byte", "[]uint8":
+				return false, true
+			}
+		}
+		return false, false
+	}
+	putsString, a := stringly(w.g.take, (*types.Signature).Params)
+	getsString, b := stringly(w.g.give, (*types.Signature).Results)
+	if !a || !b || w.g.take.Signature().Params().Len() > 2 || w.g.give.Signature().Params().Len() > 1 {
+		return ""
+	}
+	if putsString {
+		item = "string(data)"
+	}
+	args := func(f *types.Func, item string) string {
+		var all []string
+		for p := range f.Signature().Params().Variables() {
+			if types.TypeString(p.Type(), nil) == "context.Context" {
+				all = append(all, "ctx")
+			} else {
+				all = append(all, item)
+			}
+		}
+		return "made." + f.Name() + "(" + strings.Join(all, ", ") + ")"
+	}
+	put, has := results(w.g.take, map[string]string{"error": "err"})
+	got, gotHas := results(w.g.give, map[string]string{"error": "err", "string": "data", "[]byte": "data"})
+	if !has["err"] || !gotHas["err"] {
+		return ""
+	}
+	data := "data"
+	if getsString {
+		data = "[]byte(data)"
+	}
+	w.unknown = append(w.unknown, "how "+w.g.give.Name()+" says that there is nothing")
+	rest := "type scanNAME struct {\nscanned[" + w.typed(w.g.t) + "]\n}\n\nfunc (a *scanNAME) Offer(ctx context.Context, data []byte) error {\nmade, err := a.get()\nif err != nil {\nreturn scanError(err)\n}\n" +
+		strings.Replace(assigned(put, args(w.g.take, item)), "err := ", "err = ", 1) + "\nreturn scanError(err)\n}\n\n" +
+		"func (a *scanNAME) Poll(ctx context.Context) ([]byte, error) {\nmade, err := a.get()\nif err != nil {\nreturn nil, scanError(err)\n}\n" +
+		assigned(got, args(w.g.give, "")) + "\nif err == nil && len(data) == 0 {\nreturn nil, " +
+		w.imported("github.com/zktorture/zktorture/recipes", "recipes") +
+		".ErrEmpty\n}\nreturn " + data + ", scanError(err) // TODO(scan): recipes.ErrEmpty when there is nothing\n}\n\n"
+	return w.of("queue", "Queuer", rest, "hang", "false-empty", "stale-peek", "progress", "lost")
+}
+
+// service is a test of a service: what is made runs, or is registered, until its context ends.
+func (w *writer) service() string {
+	w.imported("context", "context")
+	w.imported("testing", "testing")
+	service := w.imported("github.com/zktorture/zktorture/workload/service", "service")
+	body := ""
+	deferred := ""
+	for m := range types.NewMethodSet(w.g.t).Methods() {
+		f := m.Obj().(*types.Func)
+		if finishes.MatchString(f.Name()) && f.Signature().Params().Len() == 0 && f != w.g.give {
+			deferred = "defer made." + f.Name() + "()\n"
+		}
+	}
+	if w.g.take != nil {
+		call, _ := w.invoke(w.g.take, "ctx", nil)
+		list, has := results(w.g.take, map[string]string{"error": "err"})
+		switch {
+		case w.g.kind == "registry" && has["err"]:
+			body = strings.Replace(assigned(list, call), "err := ", "err = ", 1) + "\nif err != nil {\nreturn err\n}\n"
+			if list != "err" {
+				body = strings.Replace(body, "err = ", "err := ", 1)
+			}
+		case w.g.kind == "registry":
+			body = assigned(list, call) + "\n"
+		case has["err"]:
+			body = "failed := make(chan error, 1)\ngo func() {\n" + assigned(list, call) + "\nif err != nil {\nfailed <- err\n}\n}()\n" +
+				"select {\ncase err := <-failed:\nif ctx.Err() == nil {\nreturn err\n}\ncase <-ctx.Done():\n}\n"
+		default:
+			body = "go func() {\n" + assigned(list, call) + "\n}()\n"
+		}
+	}
+	body += "<-ctx.Done()\n"
+	if w.g.kind == "registry" {
+		call, _ := w.invoke(w.g.give, "context.Background()", nil)
+		list, _ := results(w.g.give, nil)
+		body += assigned(list, call) + "\n"
+	}
+	if w.taken["conn"] {
+		deferred = "defer conn.Close()\n" + deferred
+	}
+	lines := strings.Join(w.lines, "\n")
+	whole := lines + body
+	used := ""
+	if strings.Contains(whole, "path") {
+		used = "const path = \"/scan\"\n"
+	}
+	return fmt.Sprintf("// TestScanNAME tortures %s as a whole service: what is made runs in each instance.\nfunc TestScanNAME(t *testing.T) {\nscanTest(t, %s.Service{Start: func(ctx context.Context, i *%s.Instance) error {\n%s%s\nmade, err := func() (made %s, err error) {\n%s\n}()\nif err != nil {\nreturn err\n}\n%s_ = made\n%sreturn nil\n}}.Workload())\n}\n\n",
+		w.g.name(), service, service, used, strings.Join(w.eager, "\n"), w.typed(w.g.t), lines, deferred, body)
+}
+
+// helpers are what the tests of a file share.
+const helpers = `// scanned is what a test makes when it is first needed, and again after an error.
+type scanned[T any] struct {
+	path, id string // of what is shared, and of who shares it
+	make     func() (T, error)
+	made *T
+}
+
+// get makes it.
+func (s *scanned[T]) get() (made T, err error) {
+	if s.made != nil {
+		return *s.made, nil
+	}
+	if made, err = s.make(); err == nil {
+		s.made = &made
+	}
+	return made, err
+}
+
+// scanError is an error of any client library as one of go-zookeeper, by which it is judged.
+func scanError(err error) error {
+	for _, known := range []error{zk.ErrConnectionClosed, zk.ErrClosing, zk.ErrSessionExpired, zk.ErrNoServer, zk.ErrNoNode,
+		zk.ErrNodeExists, zk.ErrNotEmpty, zk.ErrBadVersion} {
+		if err != nil && !errors.Is(err, known) && strings.Contains(err.Error(), known.Error()) {
+			return fmt.Errorf("%w: %w", known, err)
+		}
+	}
+	return err
+}
+
+// scanGiven is the error of a release: some say that there was nothing to release.
+func scanGiven(err error) error {
+	if err = scanError(err); errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNotLocked) {
+		return fmt.Errorf("%w: %w", recipes.ErrLost, err)
+	}
+	return err
+}
+
+// scanKey is a path as a key of a store, without a slash.
+func scanKey(path string) string {
+	return path[strings.LastIndex(path, "/")+1:]
+}
+
+// scanStop is closed when a context ends.
+func scanStop(ctx context.Context) chan struct{} {
+	stop := make(chan struct{})
+	context.AfterFunc(ctx, func() { close(stop) })
+	return stop
+}
+
+`
+
+// scanTest is how each test runs.
+const scanTest = `// scanTest tries the test itself first: what fails alone, without a fault, is mostly its own.
+func scanTest(t *testing.T, w *workload.Workload) {
+	t.Helper()
+	if t.Run("alone", func(t *testing.T) {
+		sim.Check(t, w, sim.WithClients(1), sim.WithFaults("none"), sim.WithEpisodes(10))
+	}) {
+		t.Run("faults", func(t *testing.T) { sim.Check(t, w) })
+	}
+}
+`
+
+// text is the file.
+func (f *file) text() ([]byte, error) {
+	var body strings.Builder
+	for _, t := range f.tests {
+		body.WriteString(t.text)
+	}
+	used := scanTest
+	for _, helper := range slices.Backward(strings.SplitAfter(helpers, "\n}\n\n")) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(helper, "// "), " ")
+		if name != "" && strings.Contains(body.String()+used, strings.Replace(name, "get", ".get()", 1)) {
+			used = helper + used
+		}
+	}
+	text := body.String() + used
+	var b strings.Builder
+	fmt.Fprintf(&b, "package %s\n\n// Written by torture scan, to be changed: it is not written again. TODO(scan) marks what it could not know.\n\nimport (\n", f.pkg)
+	for _, p := range slices.Sorted(maps.Keys(f.imports)) {
+		switch name := f.imports[p]; {
+		case !regexp.MustCompile(`\b` + name + `\.`).MatchString(text):
+		case path.Base(p) == name:
+			fmt.Fprintf(&b, "\t%q\n", p)
+		default:
+			fmt.Fprintf(&b, "\t%s %q\n", name, p)
+		}
+	}
+	b.WriteString(")\n\n" + text)
+	return format.Source([]byte(b.String()))
+}
