@@ -302,13 +302,14 @@ type pageZnode struct {
 
 // pageLife is a [Life] in words.
 type pageLife struct {
-	From  int64   `json:"from"`
-	Until int64   `json:"until"`
-	Owner string  `json:"owner"` // the session's name and client, or empty
-	Ended int64   `json:"ended"` // step of the owner's end, -1 if it lives
-	Maker string  `json:"maker"`
-	End   string  `json:"end"` // why it was deleted
-	Sets  []int64 `json:"sets"`
+	From  int64    `json:"from"`
+	Until int64    `json:"until"`
+	Owner string   `json:"owner"` // the session's name and client, or empty
+	Ended int64    `json:"ended"` // step of the owner's end, -1 if it lives
+	Maker string   `json:"maker"`
+	End   string   `json:"end"` // why it was deleted
+	Sets  []int64  `json:"sets"`
+	Data  []string `json:"data"`
 }
 
 // Data returns the data of the script as JSON.
@@ -330,10 +331,7 @@ func (p page) znode(z Znode) pageZnode {
 		Cited: z.Cited, Lives: []pageLife{}}
 	for _, l := range z.Lives {
 		life := pageLife{From: l.From, Until: l.Until, Ended: -1, Maker: p.doneBy("created by", l.Maker),
-			End: p.tellEnd(l), Sets: l.Sets}
-		if life.Sets == nil {
-			life.Sets = []int64{}
-		}
+			End: p.tellEnd(l), Sets: append([]int64{}, l.Sets...), Data: append([]string{}, l.Data...)}
 		if l.Owner >= 0 {
 			owner := p.Sessions[l.Owner]
 			life.Owner, life.Ended = owner.Name+" of "+p.Clients[owner.Client].Name, owner.End

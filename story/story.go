@@ -171,13 +171,14 @@ type Znode struct {
 
 // Life is a znode from one creation to its deletion.
 type Life struct {
-	From    int64   `json:"from"`           // it exists after this step
-	Until   int64   `json:"until"`          // it does not exist after this step; -1: never deleted
-	Owner   int     `json:"owner"`          // the session of an ephemeral; -1: it is persistent
-	Maker   int     `json:"maker"`          // the creating operation, -1 if none
-	Remover int     `json:"remover"`        // the deleting operation; -1 also if its session ended
-	Expired bool    `json:"expired"`        // deleted by the end of its session
-	Sets    []int64 `json:"sets,omitempty"` // steps at which its data were set
+	From    int64    `json:"from"`           // it exists after this step
+	Until   int64    `json:"until"`          // it does not exist after this step; -1: never deleted
+	Owner   int      `json:"owner"`          // the session of an ephemeral; -1: it is persistent
+	Maker   int      `json:"maker"`          // the creating operation, -1 if none
+	Remover int      `json:"remover"`        // the deleting operation; -1 also if its session ended
+	Expired bool     `json:"expired"`        // deleted by the end of its session
+	Sets    []int64  `json:"sets,omitempty"` // steps at which its data were set
+	Data    []string `json:"data,omitempty"` // short: as it was created with, and after each of Sets
 }
 
 // Wait is an operation that waits for ever, and for what.

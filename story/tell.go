@@ -3,8 +3,11 @@ package story
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/linearizability/operations"
@@ -239,7 +242,8 @@ func (b *storyBuilder) tellZnodes() {
 func (b *storyBuilder) change(z *Znode, c world.Change) {
 	step, by := int64(c.Step), b.operation(c.By)
 	if c.Op == wire.OpCreate {
-		z.Lives = append(z.Lives, Life{From: step, Until: -1, Owner: b.session(c.Owner), Maker: by, Remover: -1})
+		z.Lives = append(z.Lives, Life{From: step, Until: -1, Owner: b.session(c.Owner), Maker: by, Remover: -1,
+			Data: []string{shown(c.Data)}})
 		return
 	}
 	if len(z.Lives) == 0 {
@@ -248,13 +252,31 @@ func (b *storyBuilder) change(z *Znode, c world.Change) {
 	life := &z.Lives[len(z.Lives)-1]
 	switch c.Op {
 	case wire.OpSetData:
-		life.Sets = append(life.Sets, step)
+		life.Sets, life.Data = append(life.Sets, step), append(life.Data, shown(c.Data))
 	case wire.OpDelete:
 		life.Until, life.Remover = step, by
 		s := life.Owner
 		life.Expired = s >= 0 && b.story.Sessions[s].End == step && b.story.Sessions[s].Expired
 	}
 }
+
+// shown is data as a word, or quoted. What is long is cut, between two characters, and says its size.
+func shown(data []byte) string {
+	const most = 24
+	if len(data) <= most {
+		if text := string(data); plainWord.MatchString(text) {
+			return text
+		}
+		return strconv.Quote(string(data))
+	}
+	end := most
+	for end > most-utf8.UTFMax && !utf8.RuneStart(data[end]) {
+		end--
+	}
+	return fmt.Sprintf("%q… (%d bytes)", data[:end], len(data))
+}
+
+var plainWord = regexp.MustCompile(`^[\w.:-]+$`)
 
 func (b *storyBuilder) tellWaits() {
 	for _, w := range b.record.Waits {

@@ -91,10 +91,17 @@ func (z Session) ended() string {
 	return z.Name + " ends"
 }
 
-// request describes a request and its result. A created znode is named once.
+// request describes a request and its result. A created znode is named once, and of data that are set both are told.
 func (s prose) request(e Event) string {
 	if e.Made != "" {
 		return join(e.What, s.short(e.Made))
+	}
+	for _, z := range s.Znodes {
+		for _, l := range z.Lives {
+			if i := slices.Index(l.Sets, e.Step); e.What == "set" && z.Path == e.Path && i >= 0 && i+1 < len(l.Data) {
+				return join(e.What, z.Name, l.Data[i], "→", l.Data[i+1], strings.TrimSuffix(e.Answer, "ok"))
+			}
+		}
 	}
 	return join(e.What, s.short(e.Path), s.short(e.Answer))
 }

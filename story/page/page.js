@@ -22,7 +22,8 @@
   const note = (l, step) => {
     if (!there(l, step)) return l.until === step ? l.end : "gone since step " + l.until;
     if (l.from === step) return l.maker;
-    return l.sets.includes(step) ? "data set" : "";
+    const set = l.sets.indexOf(step);
+    return set < 0 ? "" : set + 1 < l.data.length ? l.data[set] + " → " + l.data[set + 1] : "data set";
   };
 
   const row = (znode, step) => {
@@ -40,6 +41,8 @@
       const dead = l.ended >= 0 && l.ended <= step;
       li.append(element("span", dead ? "of dead" : "of", l.owner + (dead ? ", expired" : "")));
     }
+    const data = l.data[l.sets.filter((at) => at <= step).length] || '""';
+    if (there(l, step) && data !== '""' && !l.sets.includes(step)) li.append(element("span", "data", "= " + data));
     if (step > 0 || !there(l, step)) li.append(element("span", "note", note(l, step)));
     return li;
   };

@@ -387,6 +387,7 @@ var meanings = map[string]string{
 	"story.Life.maker":        "the operation that created it, by its place in the list; -1: none",
 	"story.Life.expired":      "it was deleted by the end of its session",
 	"story.Life.sets":         "the steps at which its data were set",
+	"story.Life.data":         "its data, short: as it was created with, and after each of sets",
 	"story.Cause.mechanism":   "the way in which it broke: stale-read, lost-reply and so on",
 	"story.Cause.from":        "the step from which on the client is wrong",
 	"story.Cause.to":          "the step at which it acts, or learns better",
