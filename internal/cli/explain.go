@@ -31,7 +31,7 @@ type explainCmd struct {
 	Timeout time.Duration `help:"The longest time to judge the history of one object." default:"1m" range:">0"`
 	Around  int           `help:"The number of operations to show before and after each one that matters." default:"3" range:"0.."`
 	JSON    bool          `name:"json" help:"Print the story as one JSON object instead."`
-	Beside  string        `placeholder:"FILE|RECIPE" help:"Show a second run beside it: that of another such file, or the same choices with another recipe, such as the fixed one."`
+	Beside  string        `placeholder:"FILE|RECIPE|fixed" help:"Show a second run beside it: that of another such file, or the same choices with another recipe, such as the fixed version of a known bug. Default with --html: fixed, if there is one."`
 	HTML    string        `name:"html" placeholder:"OUT.html" help:"Write the story as a page to this file instead; - is standard output."`
 }
 
@@ -101,7 +101,7 @@ func writeStory(c *console.Context, flag, name, title string, write func(io.Writ
 
 func (e *explainCmd) story(c *console.Context) (*story.Story, error) {
 	s, err := e.storyOf(c, e.File)
-	if err == nil && e.Beside != "" {
+	if err == nil && (e.Beside != "" || e.HTML != "") {
 		err = e.compare(c, s)
 	}
 	return s, err
