@@ -1,0 +1,101 @@
+package perfetto
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/zktorture/zktorture/internal/cli"
+	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/manual"
+	"github.com/zktorture/zktorture/internal/wholefile"
+	"github.com/zktorture/zktorture/linearizability/histories"
+	"github.com/zktorture/zktorture/live/worker"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/story/reading"
+)
+
+func init() {
+	cli.Extend(func() any { return new(commands) }, manual.Manual{"trace": {
+		Statuses: []manual.Status{{Code: console.ExitOK, Meaning: "The trace was written."},
+			{Code: console.ExitUnknown, Meaning: "There was an error."}},
+		Examples: []manual.Example{
+			{Meaning: "Look at a known bug in Perfetto.", Unrun: true, Line: "torture trace W1.json --out trace.json"},
+			{Meaning: "Look at what the clients of a run on real servers saw.", Unrun: true, Line: "torture trace results/history.jsonl"},
+		},
+	}})
+}
+
+type commands struct {
+	Trace traceCmd `cmd:"" help:"Write a counterexample, a story or a recorded history as a trace, which Perfetto opens."`
+}
+
+type traceCmd struct {
+	File string `arg:"" help:"A counterexample, a story that torture explain --json has written, or a history as for torture check."`
+	Out  string `placeholder:"FILE" default:"trace.json" help:"The file to write, in Google's Trace Event Format, for https://ui.perfetto.dev; - is standard output."`
+}
+
+// Run executes the command.
+func (t *traceCmd) Run(c *console.Context) error {
+	defer c.EndSoon(func() int { return console.ExitUnknown })()
+	write, err := console.Interruptible(c, func() (func(io.Writer) error, error) { return t.read(c) })
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.File, err)
+	}
+	if t.Out == "-" {
+		return write(c.Stdout)
+	}
+	if err := wholefile.WriteBy(t.Out, write); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	_, err = fmt.Fprintf(c.Stdout, "%s: open it at https://ui.perfetto.dev\n", t.Out)
+	return err
+}
+
+// read reads the file, and returns what writes its trace.
+func (t *traceCmd) read(c *console.Context) (func(io.Writer) error, error) {
+	data, err := wholefile.Read(c, t.File, fileMax)
+	if err != nil {
+		return nil, err
+	}
+	head := data[:min(len(data), 200)]
+	switch {
+	case bytes.Contains(head, []byte(`"`+story.Format+`"`)):
+		s, err := reading.Read(bytes.NewReader(data))
+		return func(w io.Writer) error { return writeStory(w, s) }, err
+	case bytes.Contains(head, []byte(`"`+sim.CounterexampleFormat+`"`)):
+		s, err := replayed(c, data)
+		return func(w io.Writer) error { return writeStory(w, s) }, err
+	}
+	h, err := histories.Read(bytes.NewReader(data))
+	return func(w io.Writer) error { return writeHistory(w, h) }, err
+}
+
+// fileMax bounds a file, in bytes.
+const fileMax = 1 << 30
+
+// replayed is the story of a counterexample, without what takes experiments.
+func replayed(c *console.Context, data []byte) (*story.Story, error) {
+	example, err := sim.ReadCounterexample(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	if example.Exact {
+		if err := c.Exactly(); err != nil {
+			return nil, err
+		}
+	}
+	w, err := worker.Find(example.Workload, example.Recipe)
+	if err != nil {
+		return nil, err
+	}
+	if example.Wire {
+		w = w.OverWire()
+	}
+	r, err := sim.Replay(w, example)
+	if err != nil {
+		return nil, err
+	}
+	return story.Of(example, w, r), nil
+}

@@ -1,0 +1,7 @@
+package perfetto
+
+// The two kinds of traces.
+var (
+	History = writeHistory
+	Story   = writeStory
+)
