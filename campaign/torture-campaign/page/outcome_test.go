@@ -108,7 +108,9 @@ func TestReportInBrowser(t *testing.T) {
 	for section, want := range map[string][]string{
 		"header": {"violation", "1 new, 1 known, 1 not seen"},
 		"#red":   {"WHY IT IS UNKNOWN", "No result of unit 4: it froze"},
-		"#new": {o.Report.Jobs[0].Failures[0].Message, "the story", "torture replay stories/job0-0.json",
+		"#broken": {"1 NEW, 1 KNOWN", o.Report.Jobs[0].Failures[0].Property, "new", "ongoing", "order", "client",
+			"how " + o.Report.Jobs[0].Job.Kind + " " + o.Report.Jobs[0].Job.Recipe + " breaks "},
+		"#new": {o.Report.Jobs[0].Failures[0].Message, "the story of ", "torture replay stories/job0-0.json",
 			"First seen 2026-11-23 22:00 UTC, commit fedcba98765…"},
 		"#known": {"order", "ongoing", "b came before a",
 			"First seen 2026-11-21 22:00 UTC, commit 0123456789a…, go1.26.8", "torture run lock --seed 1", "once upon a time"},
@@ -129,6 +131,9 @@ func TestReportInBrowser(t *testing.T) {
 	}
 	b.RefusesForeignScripts(page)
 	b.Open(page, 1280, 800, browsertest.Light)
+	if first := browsertest.Eval[string](b, `[document.querySelector("main section").id, document.querySelectorAll("details[open]").length].join()`); first != "broken,0" {
+		t.Errorf("the page begins with %s open details, want the table of what broke, and the rest folded", first)
+	}
 	for _, link := range browsertest.Eval[[]string](b, `[...document.querySelectorAll("a")].map((a) => a.href)`) {
 		u, err := url.Parse(link)
 		if err != nil || !strings.HasPrefix(u.Path, dir) {
