@@ -63,7 +63,7 @@ func TestEveryAbilityIsListed(t *testing.T) {
 	src := parsed(t)
 	apart := []string{ // questions about something else
 		"interface{OneObject()}", "interface{ZK() *zk.Conn}", "interface{Unwrap() recipes.Conn}",
-		"interface{agree(terms, maker[any])}", "interface{Reach(to any) bool}", "planned", "interface{Close()}",
+		"interface{agree(terms, maker[any])}", "interface{reach(to any) bool}", "planned", "interface{Close()}",
 		"interface{Close() error}", "interface{GoesBySession() bool}",
 		"interface{AtDeath(func())}", "interface{Closes(begins bool)}", "interface{HasMethod(name string) bool}",
 	}

@@ -76,8 +76,8 @@ func (w *Workload) Visible() bool {
 func reach[C *zk.Conn | Servers](c recipes.Conn) (to C) {
 	for {
 		switch conn := c.(type) {
-		case interface{ Reach(to any) bool }:
-			if conn.Reach(&to) {
+		case interface{ reach(to any) bool }:
+			if conn.reach(&to) {
 				return to
 			}
 		case *zk.Conn:
@@ -142,8 +142,7 @@ type dialler struct {
 	user         *world.User
 }
 
-// Reach gives its code what it connects by.
-func (d dialler) Reach(to any) bool {
+func (d dialler) reach(to any) bool {
 	s, can := to.(*Servers)
 	if can {
 		*s = Servers{d.user.Servers(), d.user.ZKOption(), d.user.Literals(), d.user.Dial}

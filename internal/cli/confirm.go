@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -132,11 +129,7 @@ func openStepper(ctx context.Context, servers []string, how confirm.Opening) (*l
 	if how.Unconnected {
 		s.Shut()
 	}
-	open := openStepped
-	if how.Dials {
-		open = openDialled
-	}
-	session, err := open(ctx, s, how)
+	session, err := openStepped(ctx, s, how)
 	if err != nil {
 		s.Close()
 		return nil, nil, fmt.Errorf("%s: %w", strings.Join(servers, ","), err)
@@ -181,73 +174,6 @@ func openStepped(ctx context.Context, s *stepper.Stepper, how confirm.Opening) (
 	}
 	client.Close()
 	return nil, err
-}
-
-// openDialled returns a session of code that connects by itself.
-func openDialled(_ context.Context, s *stepper.Stepper, how confirm.Opening) (*live.Session, error) {
-	conn := &dialled{stepper: s}
-	session := &live.Session{Conn: conn, Link: steppedLink{s}}
-	count := counting(session)
-	s.Tell(func(e zk.Event) {
-		count(e)
-		how.OnEvent(e)
-	})
-	session.Close = conn.close
-	return session, nil
-}
-
-// dialled stands for the connection that code opens by itself, whose requests nobody else sends.
-type dialled struct {
-	recipes.Conn // nil
-	stepper      *stepper.Stepper
-
-	mu  sync.Mutex
-	own []*zk.Conn // opened with the option
-}
-
-// Reach gives the code the stepper as its servers: as many as in the simulation, as go-zookeeper pauses, and fails
-// requests, when it has tried all.
-func (d *dialled) Reach(to any) bool {
-	s, can := to.(*workload.Servers)
-	if can {
-		addresses := slices.Repeat([]string{d.stepper.Addr()}, 3)
-		*s = workload.Servers{Addresses: addresses, Option: d.note, Literals: addresses, Dial: net.DialTimeout}
-	}
-	return can
-}
-
-// note notes a connection that is to be closed.
-func (d *dialled) note(conn *zk.Conn) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.own = append(d.own, conn)
-}
-
-func (d *dialled) SessionID() int64 {
-	id, _ := d.stepper.Session()
-	return id
-}
-
-func (d *dialled) State() zk.State {
-	if _, connected := d.stepper.Session(); connected {
-		return zk.StateHasSession
-	}
-	return zk.StateDisconnected
-}
-
-// close ends the session, which the code may leave open, and cuts the code off. What it leaves open may dial as long as
-// this process lives.
-func (d *dialled) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), serving.OwnConnect)
-	defer cancel()
-	d.stepper.Expire(ctx)
-	d.stepper.Kill()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, conn := range d.own {
-		go conn.Close() // takes a second without servers
-	}
-	d.own = nil
 }
 
 // steppedLink is a stepper as a link without faults of its own.

@@ -7,7 +7,7 @@
 // and servers lag where they did in simulation. Then all clients go on freely, and the round is judged as any other.
 // A [Confirmation] says whether the same property breaks, and at which step the real servers went another way.
 //
-// A whole service, and other code at addresses of its own or with several connections, stays in its simulated world. What
+// Code over the wire, which has a *zk.Conn or connects by itself, such as a whole service, stays in its simulated world. What
 // it says to the servers there is said to real ones, and what these answer is compared.
 package confirm
 
@@ -61,14 +61,13 @@ type Confirmation struct {
 	Step       int
 	Difference string
 	// Tries is the number of tries, each on a root of its own. There are up to ten: a server may close the connection
-	// of an ended session before it sends the events of that end, from another thread, and users of one *zk.Conn may
-	// send in another order. For any other difference without the violation there are three: on a busy machine a client
-	// may lose its connection by itself.
+	// of an ended session before it sends the events of that end, from another thread. For any other difference without
+	// the violation there are three: on a busy machine a client may lose its connection by itself.
 	Tries int
 	// Untried says why it was not tried at all: what cannot be made to happen on real servers.
 	Untried string
 
-	missed bool // such an event has not come, or such an order
+	missed bool // such an event has not come
 }
 
 // Config says how to make a counterexample happen.
@@ -97,9 +96,6 @@ type Opening struct {
 	// Unconnected lets the client begin without a connection: the stepper is shut from the start, and
 	// nobody waits for a session. It is open otherwise.
 	Unconnected bool
-	// Dials says that the code connects by itself: the session's Conn stands for what it opens, and reaches the
-	// [workload.Servers] by which it does. It begins unconnected.
-	Dials bool
 }
 
 // Watched is a watch that a server has.
@@ -113,15 +109,13 @@ type Watched struct {
 func Run(
 	ctx context.Context, w *workload.Workload, c *sim.Counterexample, replayed *sim.Replayed, cfg Config,
 ) (*Confirmation, error) {
-	terms := w.Terms()
-	relays := terms.Door == world.ByDialer && (len(terms.At) > 0 || takesWorld(replayed.Trace))
-	if why := unconfirmable(replayed, terms.Door.Wired() && !relays, cfg); why != "" {
+	if why := unconfirmable(replayed, cfg); why != "" {
 		return &Confirmation{Untried: why}, nil
 	}
 	if cfg.Patience == 0 {
 		cfg.Patience = 3 * time.Second
 	}
-	if relays {
+	if w.Terms().Door.Wired() {
 		return tried(func() (*Confirmation, error) { return relayed(ctx, w, c.Property, replayed, cfg) })
 	}
 	return tried(func() (*Confirmation, error) { return once(ctx, w, c, replayed, cfg) })
@@ -175,11 +169,9 @@ func tried(try func() (*Confirmation, error)) (*Confirmation, error) {
 }
 
 // unconfirmable says what of a trace cannot be made to happen on real servers.
-func unconfirmable(r *sim.Replayed, wired bool, cfg Config) string {
+func unconfirmable(r *sim.Replayed, cfg Config) string {
 	for _, s := range r.Trace {
 		switch {
-		case wired && s.Unsent:
-			return fmt.Sprintf("step %d: no server can be reached, and go-zookeeper finds out by its own clock", s.N)
 		case s.Kind == world.KindFault && s.Fault.Unconfirmable() != "":
 			return fmt.Sprintf("step %d: %s", s.N, s.Fault.Unconfirmable())
 		case cfg.Followers == nil && falls(s):
@@ -190,23 +182,6 @@ func unconfirmable(r *sim.Replayed, wired bool, cfg Config) string {
 		return wrapping(r.Record.Changes)
 	}
 	return ""
-}
-
-// takesWorld reports whether code that connects by itself does in a trace what takes its simulated world: the order among
-// several connections is not known without, nor how long it takes go-zookeeper to find that no server can be reached.
-func takesWorld(trace []world.Step) bool {
-	sessions := map[int]int64{} // by client
-	for _, s := range trace {
-		switch {
-		case s.Unsent, s.Dialled == world.DialledNew && sessions[s.Client] != 0:
-			return true
-		case s.Fault == world.Crash, s.Dialled == world.DialledExpired, s.Request == world.RequestName(wire.OpCloseSession):
-			delete(sessions, s.Client)
-		case s.Kind == world.KindConnect && s.Session != 0:
-			sessions[s.Client] = s.Session
-		}
-	}
-	return false
 }
 
 // wrapping says where a run needs a counter that has come to its end.

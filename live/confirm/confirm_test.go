@@ -118,32 +118,23 @@ func TestUnconductible(t *testing.T) {
 	}}}
 	want := "step 5: the counter of sequential znodes goes on to -2147483648, " +
 		"where ZooKeeper 3.8's sticks at 2147483647"
-	if got := unconfirmable(wraps, false, Config{}); got != want {
+	if got := unconfirmable(wraps, Config{}); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	wraps.Record.Changes = wraps.Record.Changes[:1]
 	want = "step 3: the counter of sequential znodes begins near its end, " +
 		"which takes 2147483647 creates on real servers"
-	if got := unconfirmable(wraps, false, Config{}); got != want {
+	if got := unconfirmable(wraps, Config{}); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := unconfirmable(&sim.Replayed{Record: &world.Record{Struck: world.Crash}}, false, Config{}); got != "" {
-		t.Error(got)
-	}
-	alone := &sim.Replayed{Record: &world.Record{Struck: world.Loss}, Trace: []world.Step{
-		{N: 4, Detail: world.Detail{Kind: world.KindFault, Fault: world.Loss, Unsent: true}},
-	}}
-	if got := unconfirmable(alone, true, Config{}); !strings.HasPrefix(got, "step 4: no server can be reached") {
-		t.Errorf("over the wire: %q", got)
-	}
-	if got := unconfirmable(alone, false, Config{}); got != "" {
+	if got := unconfirmable(&sim.Replayed{Record: &world.Record{Struck: world.Crash}}, Config{}); got != "" {
 		t.Error(got)
 	}
 	for fault, want := range map[world.Faults]string{world.Quorum: "lose their majority", world.Deposed: "is deposed"} {
 		elects := &sim.Replayed{Record: &world.Record{Struck: fault}, Trace: []world.Step{
 			{N: 1, Detail: world.Detail{Kind: world.KindExchange}}, {N: 2, Detail: world.Detail{Kind: world.KindFault, Fault: fault}},
 		}}
-		if got := unconfirmable(elects, false, Config{}); !strings.HasPrefix(got, "step 2: ") || !strings.Contains(got, want) {
+		if got := unconfirmable(elects, Config{}); !strings.HasPrefix(got, "step 2: ") || !strings.Contains(got, want) {
 			t.Errorf("%v: %q", fault, got)
 		}
 	}

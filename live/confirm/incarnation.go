@@ -43,12 +43,7 @@ type replayedUser struct {
 	finished bool // guarded by the replayer
 }
 
-func (u *replayedUser) Conn() recipes.Conn {
-	if u.via.incarnation.replayer.wired {
-		return u.via.Unwrap()
-	}
-	return u.via
-}
+func (u *replayedUser) Conn() recipes.Conn { return u.via }
 
 // SawExpiryBefore reports whether the client knew all expiries it knows now when the user went on last.
 func (u *replayedUser) SawExpiryBefore() bool {
@@ -123,9 +118,6 @@ func (r *replayer) open(ctx context.Context, client, line int) error {
 		p.begun, p.number = r.trace[line].N, r.incarnations[client].number+1
 	}
 	how, refused := r.opening(p, line)
-	if how.Dials = r.workload.Terms().Door == world.ByDialer; how.Dials {
-		how.Unconnected = true
-	}
 	if err := r.openAt(ctx, p, how); err != nil {
 		return err
 	}
@@ -324,9 +316,6 @@ func (r *replayer) endVain(ctx context.Context, session int64) error {
 // asked for and that was not granted.
 func (p *incarnation) disconnect(ctx context.Context, how func()) error {
 	r := p.replayer
-	if r.wired {
-		r.moment(ctx) // for what it has received, and sends
-	}
 	sent := r.pending(p.asks)
 	how()
 	if !r.await(ctx, func() bool { return !p.connected }) {
@@ -335,6 +324,23 @@ func (p *incarnation) disconnect(ctx context.Context, how func()) error {
 	p.over, p.sent = false, nil
 	r.answer(func(w *pendingRequest) bool { return slices.Contains(sent, w) }, zk.ErrConnectionClosed)
 	return nil
+}
+
+// loseConnection lets the client lose its connection if it still has one, on which something may have been silent.
+func (p *incarnation) loseConnection(ctx context.Context) error {
+	p.replayer.mu.Lock()
+	connected := p.connected
+	p.replayer.mu.Unlock()
+	if !connected {
+		return nil
+	}
+	return p.disconnect(ctx, p.stepper.Cut)
+}
+
+// asksInVain waits for the client's next request, which is lost.
+func (p *incarnation) asksInVain(ctx context.Context) error {
+	_, _, err := p.stepper.Request(ctx)
+	return err
 }
 
 // crash kills the client's process. A request of its may still be carried out, which the next line says.
@@ -360,9 +366,7 @@ func (p *incarnation) kill() {
 	r.mu.Unlock()
 	r.round.Crash(p.client)
 	r.answer(func(w *pendingRequest) bool { return w.client == p.client }, errDead)
-	if !r.wired { // code that sends by itself goes on if it is answered
-		p.session.Close() // frees the client; the request is lost
-	}
+	p.session.Close() // frees the client; the request is lost
 	r.former = append(r.former, p)
 }
 

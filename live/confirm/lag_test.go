@@ -155,10 +155,10 @@ func (*ended) Expire(context.Context, ...int) error { return nil }
 // Without followers that can be held a trace with lag is not tried.
 func TestLagIsNotTried(t *testing.T) {
 	r := &sim.Replayed{Record: &world.Record{}, Trace: []world.Step{falling(4, 1, 0)}}
-	if got, want := unconfirmable(r, false, Config{}), "step 4: these servers cannot be made to lag"; got != want {
+	if got, want := unconfirmable(r, Config{}), "step 4: these servers cannot be made to lag"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := unconfirmable(r, false, Config{Followers: &pretended{}}); got != "" {
+	if got := unconfirmable(r, Config{Followers: &pretended{}}); got != "" {
 		t.Error(got)
 	}
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// Code at addresses of its own, such as a whole service, runs in its simulated world, by whose clock it lives and in which
+// Code over the wire, such as a whole service, runs in its simulated world, by whose clock it lives and in which
 // its processes reach each other. What it has said to the servers there is said to real ones, frame by frame and in the
 // same order. If they answer the same, but for how they call sessions and transactions and for the time, and in another
 // order of names, then this is what such code does on real servers.
@@ -279,13 +279,9 @@ func (l *relay) request(ctx context.Context, c *relayedConn, frame []byte) error
 	if asked != nil {
 		wire.Parse(body, asked) // what cannot be read has no path
 	}
-	switch r := asked.(type) {
-	case *wire.SetWatchesRequest:
-		r.LastZxid = c.session.zxid
-		frame = wire.AppendFrame(nil, &header, r)[lengthBytes:]
-	case *wire.SetWatches2Request:
-		r.LastZxid = c.session.zxid
-		frame = wire.AppendFrame(nil, &header, r)[lengthBytes:]
+	if zxid := part[int64](asked, "LastZxid"); zxid != nil { // it sets its watches again
+		*zxid = c.session.zxid
+		frame = wire.AppendFrame(nil, &header, asked)[lengthBytes:]
 	}
 	c.asked = append(c.asked, wire.PathOf(asked))
 	c.session.over = c.session.over || header.Op == wire.OpCloseSession
@@ -331,10 +327,22 @@ func (l *relay) reply(c *relayedConn, t world.Talk) error {
 		wire.Parse(realBody, b)
 		l.rename(a, b, path)
 	}
-	if fmt.Sprintf("%+v", a) != fmt.Sprintf("%+v", b) {
-		return fmt.Errorf("the %v of %s is answered with %+v, and not %+v", t.Asked, path, b, a)
+	if want, got := told(a), told(b); got != want {
+		return fmt.Errorf("the %v of %s is answered with %s, and not %s", t.Asked, path, got, want)
 	}
 	return nil
+}
+
+// told is all that a record says.
+func told(r wire.Record) (all string) {
+	multi, is := r.(*wire.MultiReply)
+	if !is {
+		return fmt.Sprintf("%+v", r)
+	}
+	for _, op := range multi.Ops {
+		all += fmt.Sprintf("[%v %d %s]", op.Op, op.Err, told(op.Record))
+	}
+	return all
 }
 
 // rename gives what a real server has answered the names and times of the simulation, as far as they fit, and both lists of

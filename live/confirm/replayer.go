@@ -26,12 +26,10 @@ type replayer struct {
 	cfg      Config
 	trace    []world.Step
 	deaths   map[int][]int64 // by step: the sessions that end in it
-	hungUp   map[int][]int   // by step: the clients that close their connections in it
-	wired    bool            // what clients ask for is known when they send it: see [incarnation.sends]
 	faulty   bool            // faults strike
 	tortured int             // the last step with faults; every client is scheduled after it
 	stirred  time.Duration   // when, in the trace, an operation began or ended last
-	missed   bool            // an event of a session's end has not come before its connection's, or requests in their order
+	missed   bool            // an event of a session's end has not come before its connection's
 
 	incarnations []*incarnation         // of each client, the present one
 	former       []*incarnation         // that have ended
@@ -55,8 +53,7 @@ type replayer struct {
 func newReplayer(ctx context.Context, l *live.Round, w *workload.Workload, cfg Config, replayed *sim.Replayed) *replayer {
 	r := &replayer{
 		ctx: ctx, round: l, workload: w, cfg: cfg, trace: replayed.Trace,
-		wired: w.Terms().Door.Wired(), faulty: replayed.Record.Struck != 0, tortured: replayed.Record.Tortured, deaths: map[int][]int64{},
-		hungUp: replayed.Record.HungUp,
+		faulty: replayed.Record.Struck != 0, tortured: replayed.Record.Tortured, deaths: map[int][]int64{},
 		owners: map[int64]*incarnation{}, vain: map[int64]Ending{}, changed: make(chan struct{}), marks: map[opMark]int{}, due: map[opMark]int{},
 	}
 	for _, c := range replayed.Record.Changes {
@@ -160,8 +157,6 @@ func (r *replayer) line(ctx context.Context, i int) error {
 	}
 	if i == 0 || r.trace[i-1].N != s.N {
 		r.layBy(i)
-	} else if err := each(r.incarnations, func(p *incarnation) error { return p.hangUp(ctx, s) }); err != nil {
-		return err
 	}
 	if err := r.turn(ctx, i); err != nil {
 		return err
@@ -171,9 +166,6 @@ func (r *replayer) line(ctx context.Context, i int) error {
 		if err := r.quiet(ctx, next); err != nil || next.N == s.N {
 			return err
 		}
-	}
-	if err := each(r.incarnations, func(p *incarnation) error { return p.hangUp(ctx, world.Step{N: s.N}) }); err != nil {
-		return err
 	}
 	if err := r.awaitExpected(ctx, s.N); err != nil {
 		return err
@@ -253,9 +245,6 @@ func (r *replayer) awaitExpected(ctx context.Context, number int) error {
 			r.expected = append(r.expected, i)
 		}
 	}
-	if r.wired {
-		return each(r.incarnations, func(p *incarnation) error { return p.awaitSent(ctx, number) })
-	}
 	missing := -1
 	if r.await(ctx, func() bool { missing = r.missing(); return missing < 0 }) {
 		return nil
@@ -325,10 +314,7 @@ func (r *replayer) awaitMark(ctx context.Context, m opMark) error {
 // send grants the request of a step. The request by which a client library re-arms its watches needs no grant.
 func (r *replayer) send(ctx context.Context, p *incarnation, s world.Step) (err error) {
 	var w *pendingRequest
-	switch {
-	case r.wired:
-		w, err = p.sends(ctx, s)
-	case s.Sent >= 0:
+	if s.Sent >= 0 {
 		w, err = r.grant(ctx, s)
 	}
 	p.sent = append(p.sent, w)

@@ -257,7 +257,6 @@ func take(w *World, h handed) {
 			c.accept(h)
 		}
 	case handedClose:
-		w.noteHungUp(p)
 		if c := p.clientAt(h.line); c != nil {
 			c.hangUp()
 		}

@@ -508,9 +508,7 @@ type Record struct {
 	Choices      Choices
 	Struck       Faults // that struck at least once
 
-	// HungUp tells, by step, which clients have closed a connection by themselves, [OverWire] or [ByDialer].
-	HungUp map[int][]int
-	Talk   []Talk // [OverWire] or [ByDialer]
+	Talk []Talk // [OverWire] or [ByDialer]
 }
 
 // Talk is something that passed between a client over the wire and a server, in order, or that happened to the servers.
@@ -570,18 +568,10 @@ type record struct {
 	sent   map[*goclient.Call]int
 	owners []SessionOf
 	marks  []int
-	hungUp map[int][]int
 	talk   []Talk
 }
 
-func newRecord() *record { return &record{sent: map[*goclient.Call]int{}, hungUp: map[int][]int{}} }
-
-// noteHungUp notes that a client has closed its connection.
-func (j *journal) noteHungUp(p *process) {
-	if j.record != nil {
-		j.hungUp[j.world.step] = append(j.hungUp[j.world.step], p.id)
-	}
-}
+func newRecord() *record { return &record{sent: map[*goclient.Call]int{}} }
 
 // noteTalk notes what passes, before it does. How far servers are behind may be known from before.
 func (j *journal) noteTalk(t Talk) {
@@ -646,7 +636,7 @@ func complete(w *World) *Record {
 	}
 	r := &Record{
 		Ops: slices.Clone(w.Ops()), Changes: slices.Clone(w.changes), Sessions: w.owners, Servers: w.replicas,
-		Tortured: w.tortured, Marks: w.marks, HungUp: w.hungUp, Talk: w.talk,
+		Tortured: w.tortured, Marks: w.marks, Talk: w.talk,
 	}
 	for _, p := range w.procs {
 		r.ExpiriesSeen, r.Users = append(r.ExpiriesSeen, slices.Clone(p.expiriesSeen)), append(r.Users, len(p.users))

@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/live/ensemble/proxy"
 )
@@ -40,11 +38,6 @@ type Stepper struct {
 	killed    bool                   // the client does not connect any more
 	over      chan struct{}          // closed by Close
 	end       func()                 // closes it
-
-	told    func(zk.Event) // is called with what the client has heard; nil: nobody asks
-	session int64          // that the client believes to have
-	linked  bool           // the client has heard of a session by its connection …
-	refused bool           // … or that its session is gone
 }
 
 // waiting is a frame that waits to be let through.
@@ -94,58 +87,6 @@ func (s *Stepper) Kill() {
 	s.proxy.Cut()
 }
 
-// Tell has a function called with what the client's own events say, for a client whose events cannot be read: that it
-// has a session, events of watches, and, when it dials again and so surely knows, that its session or its connection is
-// gone. It is called before the client dials first.
-func (s *Stepper) Tell(told func(zk.Event)) { s.set(func() { s.told = told }) }
-
-// Session returns the session that the client believes to have, 0 if none, and whether it is connected.
-func (s *Stepper) Session() (id int64, connected bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.session, s.linked
-}
-
-// dials notes that the client dials: it knows what has become of its connection.
-func (s *Stepper) dials() {
-	var news []zk.State
-	s.set(func() {
-		if s.refused {
-			news, s.session = append(news, zk.StateExpired), 0
-		}
-		if s.linked {
-			news = append(news, zk.StateDisconnected)
-		}
-		s.refused, s.linked = false, false
-	})
-	for _, state := range news {
-		s.tell(zk.Event{Type: zk.EventSession, State: state})
-	}
-}
-
-// hears notes what the client is about to hear.
-func (s *Stepper) hears(f *proxy.Frame) {
-	switch {
-	case f.Kind == wire.Event:
-		s.tell(zk.Event{Type: zk.EventType(f.Event.Type), Path: f.Path})
-	case f.Kind != wire.Connected:
-	case f.Session == 0:
-		s.set(func() { s.refused = true })
-	default:
-		s.set(func() { s.session, s.linked = f.Session, true })
-		s.tell(zk.Event{Type: zk.EventSession, State: zk.StateHasSession})
-	}
-}
-
-func (s *Stepper) tell(e zk.Event) {
-	s.mu.Lock()
-	told := s.told
-	s.mu.Unlock()
-	if told != nil {
-		told(e)
-	}
-}
-
 // Shut lets frames through only one by one from now on.
 func (s *Stepper) Shut() { s.set(func() { s.shut = true }) }
 
@@ -177,7 +118,6 @@ func (s *Stepper) set(change func()) {
 // when it has tried all its addresses in vain.
 func (s *Stepper) dial(ctx context.Context, address string) (net.Conn, error) {
 	if address == routed {
-		s.dials()
 		if !s.until(s.over, func() bool { return !s.killed && (!s.shut || s.admitting) }) {
 			return nil, net.ErrClosed
 		}
@@ -196,15 +136,6 @@ func (s *Stepper) after(n int) string {
 
 // direct is the proxy's director.
 func (s *Stepper) direct(done <-chan struct{}, f *proxy.Frame) proxy.Action {
-	action := s.decide(done, f)
-	if action == proxy.Forward {
-		s.hears(f)
-	}
-	return action
-}
-
-// decide says what becomes of a frame, when that is known.
-func (s *Stepper) decide(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 	switch {
 	case f.Kind == wire.Connected:
 		return s.connected(f)
