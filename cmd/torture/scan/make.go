@@ -64,11 +64,14 @@ func (m *maker) imported(path, name string) string {
 func (m *maker) typed(t types.Type) string { return types.TypeString(t, m.qualify) }
 
 // object is an object's name in the file.
-func (m *maker) object(o types.Object) string {
-	if q := m.qualify(o.Pkg()); q != "" {
-		return q + "." + o.Name()
+func (m *maker) object(o types.Object) string { return m.member(o.Pkg(), o.Name()) }
+
+// member is the name of what a package has.
+func (m *maker) member(p *types.Package, name string) string {
+	if q := m.qualify(p); q != "" {
+		return q + "." + name
 	}
-	return o.Name()
+	return name
 }
 
 // variable is a new variable for a value of a type.
@@ -106,7 +109,7 @@ func (m *maker) dial(client *types.Package) (conn, events string) {
 		if client.Path() == clientPath && m.servers == "s.Addresses" {
 			option = ", s.Option"
 		}
-		m.eager = append(m.eager, fmt.Sprintf("conn, events, err := %s.Connect(%s, 10*%s.Second%s)", m.qualify(client), m.at(),
+		m.eager = append(m.eager, fmt.Sprintf("conn, events, err := %s(%s, 10*%s.Second%s)", m.member(client, "Connect"), m.at(),
 			m.imported("time", "time"), option), "if err != nil {", "\tpanic(err) // for its arguments only", "}", "_ = events")
 	}
 	return conn, events
@@ -228,8 +231,7 @@ func (m *maker) slice(t types.Type, u *types.Slice, name string) string {
 	n := named(element)
 	switch b, basic := element.Underlying().(*types.Basic); {
 	case n != nil && n.Name() == "ACL" && isClient(n.Pkg()):
-		q := m.qualify(n.Pkg())
-		return q + ".WorldACL(" + q + ".PermAll)"
+		return m.member(n.Pkg(), "WorldACL") + "(" + m.member(n.Pkg(), "PermAll") + ")"
 	case basic && b.Kind() == types.Uint8:
 		return m.typed(t) + `("scan")`
 	case basic && b.Kind() == types.String && !m.inArgs && (likeServers.MatchString(name) || !likePath.MatchString(name)):
