@@ -14,6 +14,9 @@ import (
 	gokit "github.com/go-kit/kit/sd/zk"
 	"github.com/go-kit/log"
 
+	"github.com/zktorture/zktorture/internal/cli"
+	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload/service"
@@ -66,7 +69,8 @@ func isOff(r service.Rest) error {
 	return nil
 }
 
-// Defects are found in whole services that connect by themselves, without a word of what their recipes promise.
+// Defects are found in whole services that connect by themselves, without a word of what their recipes promise. Real servers
+// show them, too, each time.
 func TestKnownDefectsOfServices(t *testing.T) {
 	if !sim.Exact() {
 		t.Skip("it takes exact mode: make exact")
@@ -80,13 +84,29 @@ func TestKnownDefectsOfServices(t *testing.T) {
 		"deaf":       {service.Service{Start: discovers, Follows: []string{goKitPath}}, world.Loss, "deaf"},
 		"belief":     {service.Service{Start: leads}, world.Expiry, "belief"},
 	} {
-		r, err := sim.Run(t.Context(), c.of.Workload(), sim.Config{
+		w := c.of.Workload()
+		cfg := sim.Config{
 			Episodes: 2000, Seed: 1, Faults: c.faults, NoFaultsAtAll: true, Until: c.property, NoShrink: true, Workers: 1,
-		})
+		}
+		r, err := sim.Run(t.Context(), w, cfg)
 		if err != nil || r.Verdict != sim.VerdictViolation || r.Barred != nil || r.Left > 0 {
 			t.Errorf("%s is not broken in %d episodes: %v %s %v, barred %q, %d left goroutines", c.property, r.Episodes, r.Verdict,
 				r.Reason, err, r.Barred, r.Left)
 		}
 		t.Logf("%s: %d episodes", name, r.Episodes)
+		t.Run(name+" on real servers", func(t *testing.T) {
+			ensembletest.Need(t)
+			e := made(cli.StartStage(t.Context()))
+			defer e.Stop()
+			for _, found := range r.Violations {
+				example := made(cfg.Counterexample(r, found))
+				for range testkit.Sized(1, 5) {
+					confirmed := made(cli.ConfirmOn(t.Context(), e, w, example, made(sim.Replay(w, example))))
+					if confirmed.Violation == nil {
+						t.Errorf("%s: %+v", found.Property, confirmed)
+					}
+				}
+			}
+		})
 	}
 }
