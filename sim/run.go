@@ -149,6 +149,7 @@ type Result struct {
 	Disputed   map[string]json.RawMessage `json:"-"` // see [Judgement.Disputed], of the episode that Reason is about
 	Recovery   time.Duration              `json:"-"` // on real servers: the longest that clients needed to reach them after all faults
 	Elapsed    time.Duration              `json:"-"`
+	Running    time.Duration              `json:"-"` // of Elapsed: until the episodes were run, and minimising began
 }
 
 // Found is a violation with what is needed to see it again.
@@ -471,6 +472,7 @@ func (c *campaign) doubtful() bool {
 func (c *campaign) conclude(ctx context.Context) Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	running := time.Since(c.begin)
 	c.serial = runner.NewSerial(ctx, c.workload, c.cfg.doomed(c.workload))
 	defer c.serial.End()
 	p, interrupted := &c.part, ctx.Err() != nil
@@ -486,7 +488,7 @@ func (c *campaign) conclude(ctx context.Context) Result {
 	}
 	c.short(&r, interrupted)
 	c.judge(&r)
-	r.Elapsed = time.Since(c.begin)
+	r.Elapsed, r.Running = time.Since(c.begin), running
 	return r
 }
 

@@ -342,7 +342,7 @@ func dots(some bool) string {
 // atOnce are lines about violations as they are found, which depends on the machine.
 var atOnce = regexp.MustCompile(`(?m)^found: .*\n(  .*\n)*`)
 
-var times = regexp.MustCompile(` +\d[\d.m]*s  |\b(in|after) \d[\d.]*(ms|s|µs)\b|\b\d+ episodes/s|\t\d[\d.]*s\n|` +
+var times = regexp.MustCompile(` +\d[\d.m]*s  |\b(in|after) \d[\d.]*(ms|s|µs)\b|\b\d+ (episodes/s|further episodes)|\t\d[\d.]*s\n|` +
 	`\b(digest|program|SHA-256) [0-9a-f]{12}|\bgo1\.\d+\.\d+|\b\d{4}-\d\d-\d\d( \d\d:\d\d UTC)?|` +
 	`\(\d[\d.]*(ms|s|µs)\)|\bpanic\.go:\d+|"(elapsed_s|episodes_per_s)":[\d.e+-]+`)
 

@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,7 +18,16 @@ import (
 // onTerminal runs torture on a terminal, where a user types input, and returns what the terminal shows.
 func onTerminal(t *testing.T, input string, env []string, args ...string) string {
 	t.Helper()
+	return onTerminalOf(t, 0, input, env, args...)
+}
+
+// onTerminalOf runs it on a terminal of a width; 0: it does not say.
+func onTerminalOf(t *testing.T, columns uint16, input string, env []string, args ...string) string {
+	t.Helper()
 	user, terminal := openPTY(t)
+	if err := unix.IoctlSetWinsize(int(user.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: 40}); err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), asMain+"=1", "TERM=xterm")
 	cmd.Env = append(cmd.Env, env...)
@@ -66,6 +77,25 @@ func TestColoursOnTerminal(t *testing.T) {
 	if shown := onTerminal(t, "", []string{"NO_COLOR=1"}, args...); !strings.Contains(shown, "\nok counter") &&
 		!strings.Contains(shown, "\rok counter") && !strings.Contains(shown, "Kok counter") || strings.Contains(shown, "[32m") {
 		t.Errorf("NO_COLOR is not heeded:\n%q", shown)
+	}
+}
+
+// Help and the closing lines of a run are as wide as the terminal, between 60 and 120 columns.
+func TestWidthOfTerminal(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for columns, want := range map[uint16]int{30: 60, 72: 72, 300: 120} {
+		for _, line := range []string{"--help", "run lock --seed 1 --episodes 40 --faults all"} {
+			shown := onTerminalOf(t, columns, "", []string{"NO_COLOR=1", "COLUMNS="}, strings.Fields(line)...)
+			widest := 0
+			for text := range strings.Lines(regexp.MustCompile(`\r[^\n]*\x1b\[K`).ReplaceAllString(shown, "")) {
+				if !strings.HasPrefix(text, "ok lock ") && !strings.HasPrefix(text, `Run "torture `) { // each is one line
+					widest = max(widest, utf8.RuneCountInString(strings.TrimRight(text, "\r\n")))
+				}
+			}
+			if widest > want || widest < want*3/4 {
+				t.Errorf("at %d columns torture %s is %d wide, want up to %d\n%s", columns, line, widest, want, shown)
+			}
+		}
 	}
 }
 

@@ -75,6 +75,14 @@ func TestTortureTest(t *testing.T) {
 	}
 }
 
+// torture test --help needs no module.
+func TestHelpOfTest(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if status, text, stderr := command(t, "test", "--help"); status != 0 || stderr != "" || !strings.HasPrefix(text, "Usage: torture test ") {
+		t.Errorf("exit status %d: %s%s", status, text, stderr)
+	}
+}
+
 // usersModule makes a module that uses this one.
 func usersModule(t *testing.T, files map[string]string) string {
 	t.Helper()

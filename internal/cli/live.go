@@ -47,7 +47,7 @@ type liveCmd struct {
 
 	serving.AccessFlags `embed:""`
 
-	nodes   int // that are started
+	nodes   int // of servers: those of the user are taken for three
 	plan    *live.FaultPlan
 	may     strike.Set   // strike …
 	servers live.Servers // … these, or nil
@@ -91,7 +91,7 @@ func (r *liveCmd) Run(c *console.Context) error {
 		return err
 	}
 	begin := index.Begin{Workload: r.Kind, Faults: r.Faults.text, Plan: r.Repeat, Episodes: r.Episodes,
-		Duration: r.Duration.Seconds(), Nodes: r.nodes}
+		Duration: r.Duration.Seconds(), Nodes: cmp.Or(r.Start, r.Serve)}
 	on := map[string]func(*console.Context, *workload.Workload, *output.Folder) error{
 		"serve": r.onServed, "ensemble": r.onEnsemble, "live": r.onLive}[r.backend]
 	return r.within(c, begin, func(out *output.Folder) error { return on(c, w, out) })
@@ -99,7 +99,7 @@ func (r *liveCmd) Run(c *console.Context) error {
 
 // where says on which servers to run.
 func (r *liveCmd) where(c *console.Context) error {
-	r.strategy, r.nodes = "random", cmp.Or(r.Start, r.Serve)
+	r.strategy, r.nodes = "random", cmp.Or(r.Start, r.Serve, 3)
 	switch {
 	case r.Start > 0:
 		r.backend = "ensemble"

@@ -31,6 +31,9 @@ func Parse(c *console.Context, args []string) (parsed *kong.Context, exited int,
 		args = []string{"--help"}
 	}
 	others := slices.Contains(passedOn, args[0])
+	if others && len(args) == 2 && (args[1] == "--help" || args[1] == "-h") {
+		args, others = []string{args[1], args[0]}, false
+	}
 	if !others {
 		args = console.JoinNegative(args)
 	}

@@ -11,6 +11,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/zktorture/zktorture/internal/escape/stream"
@@ -54,6 +55,7 @@ type Streams struct {
 // source of the program's main.
 func Begin(mainFile string) (context.Context, Streams) {
 	log.SetOutput(stream.NewWriter(os.Stderr)) // of libraries
+	fit(os.Stdout)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	s := Streams{Stdout: os.Stdout, Stderr: os.Stderr, Terminal: IsTerminal(os.Stderr),
@@ -110,7 +112,15 @@ func Status(s Streams, err error) int {
 	return Fail(s, err)
 }
 
+// Fail prints an error, without what Go calls its reasons.
 func Fail(s Streams, err error) int {
-	fmt.Fprintf(s.Stderr, "%s: %v\n", cmp.Or(s.Name, "torture"), err)
+	text := err.Error()
+	if errors.Is(err, context.DeadlineExceeded) {
+		text = strings.ReplaceAll(text, context.DeadlineExceeded.Error(), "there was no answer in time")
+	}
+	if errors.Is(err, io.EOF) {
+		text = strings.ReplaceAll(text, ": EOF", ": the other side has closed the connection")
+	}
+	fmt.Fprintf(s.Stderr, "%s: %s\n", cmp.Or(s.Name, "torture"), text)
 	return ExitUnknown
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -18,8 +19,18 @@ import (
 	"github.com/zktorture/zktorture/internal/wholefile"
 )
 
-// Columns is the width of sentences.
-const Columns = 100
+// Columns is the width of sentences: that of the terminal, between widthMin and widthMax, if standard output is one.
+var Columns = 100
+
+const widthMin, widthMax = 60, 120
+
+// fit gives sentences the width of a terminal, and tells kong, and the processes that this one starts.
+func fit(terminal *os.File) {
+	if width, _, err := term.GetSize(int(terminal.Fd())); err == nil && width > 0 {
+		Columns = min(max(width, widthMin), widthMax)
+		os.Setenv("COLUMNS", strconv.Itoa(Columns))
+	}
+}
 
 // Wrap breaks lines between words to at most width columns. It keeps indented lines, as of stacks.
 func Wrap(text string, width int) string {

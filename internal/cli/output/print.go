@@ -2,8 +2,10 @@
 package output
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -49,7 +51,7 @@ type violationSummary struct {
 func Summarize(r sim.Result, backend string, files []string) Summary {
 	s := Summary{Result: r, Backend: backend, Exact: sim.Exact(), Violations: []violationSummary{},
 		Hash: digest.Hex(r.Hash), Recovery: r.Recovery.Seconds(), Elapsed: r.Elapsed.Seconds(),
-		Rate: float64(r.Episodes) / max(r.Elapsed.Seconds(), 1e-9)}
+		Rate: rate(r)}
 	if r.Verdict != sim.VerdictOK {
 		s.Sensitivity = world.Sensitivity{} // of a pass
 	}
@@ -101,6 +103,7 @@ func PrintResult(w io.Writer, r sim.Result, stories []string, backend string, s 
 	}
 	say("", sensitivityLine(r))
 	say("", coverageLine(r))
+	say("one more minute: about ", minuteLine(r))
 	say("", rerunLine(r.Rerun))
 	say("", wireLine(r))
 	say("barred, as the simulated world has no other network: ", strings.Join(r.Barred, "; "))
@@ -151,7 +154,20 @@ func CountLine(r sim.Result) string {
 		steps = fmt.Sprintf("%d steps ", r.Steps)
 	}
 	return fmt.Sprintf("%s, %d operations, %sin %v, %.0f episodes/s", episodesOf(r), r.Operations, steps,
-		r.Elapsed.Round(10*time.Millisecond), float64(r.Episodes)/max(r.Elapsed.Seconds(), 1e-9))
+		r.Elapsed.Round(10*time.Millisecond), rate(r))
+}
+
+// rate is how many episodes were run a second, while none was minimised.
+func rate(r sim.Result) float64 {
+	return float64(r.Episodes) / max(cmp.Or(r.Running, r.Elapsed).Seconds(), 1e-9)
+}
+
+// minuteLine says what another minute would be worth, of a pass whose coverage is known.
+func minuteLine(r sim.Result) string {
+	if r.Coverage == nil || r.Verdict == sim.VerdictViolation {
+		return ""
+	}
+	return fmt.Sprintf("%.0f further episodes", 60*rate(r))
 }
 
 // episodesOf says how many episodes were run, and of how many if these are fewer than were asked for.
@@ -184,14 +200,24 @@ func FaultNames() (names []string) {
 	return names
 }
 
+// FaultLine says how often each fault struck, the most frequent first, and which did not.
 func FaultLine(struck map[string]int) string {
-	var parts []string
-	for _, name := range FaultNames() {
-		if n, ok := struck[name]; ok {
-			parts = append(parts, fmt.Sprintf("%s %d", name, n))
+	names := slices.SortedStableFunc(maps.Keys(struck), func(a, b string) int {
+		return cmp.Or(cmp.Compare(struck[b], struck[a]), cmp.Compare(a, b))
+	})
+	var parts, none []string
+	for _, name := range names {
+		if struck[name] == 0 {
+			none = append(none, name)
+		} else {
+			parts = append(parts, fmt.Sprintf("%s %d", name, struck[name]))
 		}
 	}
-	return strings.Join(parts, ", ")
+	line := strings.Join(parts, ", ")
+	if len(none) > 0 {
+		line = cmp.Or(line, "none") + "; not struck: " + strings.Join(none, ", ")
+	}
+	return line
 }
 
 // FollowUps are the commands to run next on the file of a violation. A run on real servers cannot be replayed; its
