@@ -238,6 +238,11 @@ func (p page) Waiting() (told []toldWait) {
 	return told
 }
 
+// Besides reports whether operations wait for ever, and the message is of something else.
+func (p page) Besides() bool {
+	return len(p.Waits) > 0 && !strings.Contains(p.Message, "waits forever")
+}
+
 func (p page) toldOwner(a Awaited) string {
 	switch {
 	case !a.Exists:

@@ -143,6 +143,20 @@ func TestPageFollowsTheStory(t *testing.T) {
 	}
 }
 
+// A story of something else names the operations that wait for ever, too.
+func TestPageNamesWhatElseBroke(t *testing.T) {
+	a, c := caught(t, "W1")
+	s := told(t, a, c)
+	const besides = "Besides:  c1 acquire() since step 0 waits forever:"
+	if text := readable(pageOf(t, s)); strings.Contains(text, "Besides") {
+		t.Errorf("what broke is named twice:\n%s", text)
+	}
+	s.Property, s.Message = "herd", "one deletion woke two"
+	if text := readable(pageOf(t, s)); !strings.Contains(text, besides) {
+		t.Errorf("the page does not say %q:\n%s", besides, text)
+	}
+}
+
 // Text of recipes, clients and servers cannot become markup.
 func TestPageEscapes(t *testing.T) {
 	evil := `</script><script>alert(1)</script><img src=x onerror="alert(2)">'"&`
