@@ -168,6 +168,12 @@ func (e *Ensemble) SetLag(replica int, lag bool) {
 	}
 }
 
+// Lags reports whether a replica falls behind by SetLag.
+func (e *Ensemble) Lags(replica int) bool {
+	r := e.cluster.replica(replica)
+	return r != nil && r.lagging && !e.cluster.old.is(r)
+}
+
 // ZxidOf returns the last transaction that a replica has applied, 0 for one that does not exist.
 func (e *Ensemble) ZxidOf(replica int) int64 {
 	r := e.cluster.replica(replica)

@@ -155,6 +155,7 @@ func indexPage(pages []manual.Page) string {
 | page | what it has |
 |---|---|
 | [File formats](formats.md) | every file and JSON output, with its JSON Schema |
+| [Control port](control.openapi.json) | requests and answers of [torture serve --control](../serve.md#in-any-language), in OpenAPI 3.1 |
 | [Packages](packages.md) | the public Go packages |
 `)
 	return b.String()

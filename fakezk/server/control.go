@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,129 +14,187 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/internal/webpage"
 )
 
-// Control returns an HTTP interface to the methods of Server, for tests in any language. Session ids are written as
-// clients print them, 0x…; servers are numbered from 1.
-//
-//	GET  /sessions                       the sessions, as JSON
-//	GET  /tree?path=/                    the znodes at and below a path, as JSON
-//	POST /expire?session=0x…             Expire
-//	POST /cut?session=0x…&when=after     Cut: now, before or after
-//	POST /hold?session=0x…               Hold; /release ends it
-//	POST /lag?server=2&on=true           Lag
-//	POST /kill?server=2                  Kill; /restart ends it
-//	POST /stop?server=2                  Stop; /resume ends it
-//	POST /depose?server=2                Depose: the server is the new leader, any if it is left out; /notice ends it
-//	POST /quorum?on=false                LoseQuorum; on=true: RegainQuorum
-//	POST /clock?advance=10s              Advance
-//
-// and, as ZooKeeper's AdminServer, GET /commands and the commands that it lists: of the leader, or of ?server=2. Errors
-// have status 400, or 404 for an unknown session, and a sentence; those of commands are in their answers, as there.
+// Control returns an HTTP interface to the methods of Server, for tests in any language, and to the commands of ZooKeeper's
+// AdminServer. docs/reference/control.openapi.json describes it. Session ids are written as clients print them, 0x…;
+// servers are numbered from 1. Errors have status 400, or 404 for what is unknown, and say as JSON what happened, at
+// which request, and what helps; those of commands are in their answers, as there.
 //
 // Web pages of others are refused (status 403, or 421 for a foreign name), also where ZooKeeper's commands change
 // something by GET.
 func (s *Server) Control() http.Handler {
-	mux := http.NewServeMux()
-	post := func(name string, do func(url.Values) error) {
-		mux.HandleFunc("POST /"+name, func(w http.ResponseWriter, r *http.Request) { answer(w, do(r.URL.Query())) })
-	}
-	bySession := func(name string, do func(session int64, q url.Values) error) {
-		post(name, func(q url.Values) error {
+	bySession := func(do func(session int64) error) asked {
+		return func(q url.Values) (any, error) {
 			session, err := parseSession(q.Get("session"))
-			if err != nil {
-				return err
+			if err == nil {
+				err = do(session)
 			}
-			return do(session, q)
-		})
+			return nil, err
+		}
 	}
-	byServer := func(name string, do func(member int)) {
-		post(name, func(q url.Values) error {
+	byServer := func(do func(member int) error) asked {
+		return func(q url.Values) (any, error) {
 			member, err := parseMember(q.Get("server"), len(s.members))
 			if err == nil {
-				do(member)
+				err = do(member)
 			}
-			return err
-		})
+			return nil, err
+		}
 	}
-	bySession("expire", func(session int64, _ url.Values) error { return s.Expire(session) })
-	bySession("cut", func(session int64, q url.Values) error { return s.Cut(session, q.Get("when")) })
-	bySession("hold", func(session int64, _ url.Values) error { return s.Hold(session) })
-	bySession("release", func(session int64, _ url.Values) error { return s.Release(session) })
-	byServer("kill", s.Kill)
-	byServer("restart", s.Restart)
-	byServer("stop", s.Stop)
-	byServer("resume", s.Resume)
-	post("lag", func(q url.Values) error {
-		on, err := parseSwitch(q)
-		member, unknown := parseMember(q.Get("server"), len(s.members))
-		if err := errors.Join(err, unknown); err != nil {
-			return err
-		}
-		return s.Lag(member, on)
-	})
-	post("depose", func(q url.Values) error {
-		member, err := parseMember(cmp.Or(q.Get("server"), s.anyFollower()), len(s.members))
-		if err != nil {
-			return err
-		}
-		return s.Depose(member)
-	})
-	post("notice", func(url.Values) error { s.Notice(); return nil })
-	post("quorum", func(q url.Values) error {
-		on, err := parseSwitch(q)
-		switch {
-		case err != nil:
-			return err
-		case on:
-			s.RegainQuorum()
-		default:
-			s.LoseQuorum()
-		}
-		return nil
-	})
-	post("clock", func(q url.Values) error {
-		d, err := time.ParseDuration(q.Get("advance"))
-		if err != nil || d < 0 || d > advanceMax {
-			return fmt.Errorf("advance: %q is not a duration from 0 to %v, such as 10s", q.Get("advance"), advanceMax)
-		}
-		s.Advance(d)
-		return nil
-	})
-	s.show(mux)
-	return webpage.OwnOnly(mux)
+	always := func(do func(member int)) asked {
+		return byServer(func(member int) error { do(member); return nil })
+	}
+	return webpage.OwnOnly(route(map[string]asked{
+		"GET /sessions": s.show(func(url.Values) any { return listSessions(s.servers) }),
+		"GET /tree":     s.show(func(q url.Values) any { return listTree(s.servers, cmp.Or(q.Get("path"), "/")) }),
+		"GET /faults":   s.show(func(url.Values) any { return s.listFaults() }),
+		"POST /reset":   s.reset,
+		"POST /expire":  bySession(s.Expire),
+		"POST /cut": func(q url.Values) (any, error) {
+			return bySession(func(session int64) error { return s.Cut(session, q.Get("when")) })(q)
+		},
+		"POST /hold":    bySession(s.Hold),
+		"POST /release": bySession(s.Release),
+		"POST /kill":    always(s.Kill),
+		"POST /restart": always(s.Restart),
+		"POST /stop":    always(s.Stop),
+		"POST /resume":  always(s.Resume),
+		"POST /lag": func(q url.Values) (any, error) {
+			on, err := parseSwitch(q)
+			if err != nil {
+				return nil, err
+			}
+			return byServer(func(member int) error { return s.Lag(member, on) })(q)
+		},
+		"POST /depose": func(q url.Values) (any, error) {
+			if !q.Has("server") {
+				q.Set("server", s.anyFollower())
+			}
+			return byServer(s.Depose)(q)
+		},
+		"POST /notice": func(url.Values) (any, error) { s.Notice(); return nil, nil },
+		"POST /quorum": func(q url.Values) (any, error) {
+			on, err := parseSwitch(q)
+			if err == nil {
+				s.do(func() { s.setLost(!on) })
+			}
+			return nil, err
+		},
+		"POST /clock": func(q url.Values) (any, error) {
+			d, err := time.ParseDuration(q.Get("advance"))
+			if err != nil || d < 0 || d > advanceMax {
+				return nil, fmt.Errorf("advance: %q is not a duration from 0 to %v, such as 10s", q.Get("advance"), advanceMax)
+			}
+			s.Advance(d)
+			return nil, nil
+		},
+	}, map[string]http.HandlerFunc{
+		"GET /commands": listCommands, "GET /commands/{$}": listCommands, "GET /commands/{name}": s.command,
+	}))
 }
 
-// show adds what is asked and changes nothing.
-func (s *Server) show(mux *http.ServeMux) {
-	list := func(name string, of func(e *fakezk.Ensemble, q url.Values) any) {
-		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
-			var list any
-			s.Inspect(func(e *fakezk.Ensemble) { list = of(e, r.URL.Query()) })
-			w.Header().Set("Content-Type", "application/json")
-			json.NewEncoder(w).Encode(list)
+// asked carries out a request, and returns what is answered; nil for nothing.
+type asked func(url.Values) (any, error)
+
+// route serves requests, and pages that answer by themselves.
+func route(requests map[string]asked, pages map[string]http.HandlerFunc) http.Handler {
+	mux := http.NewServeMux()
+	all := slices.Sorted(maps.Keys(requests))
+	for _, name := range all {
+		mux.HandleFunc(name, func(w http.ResponseWriter, r *http.Request) {
+			body, err := requests[name](r.URL.Query())
+			answer(w, r, body, err)
 		})
 	}
-	list("sessions", func(e *fakezk.Ensemble, _ url.Values) any { return listSessions(e) })
-	list("tree", func(e *fakezk.Ensemble, q url.Values) any { return listTree(e, cmp.Or(q.Get("path"), "/")) })
-	mux.HandleFunc("GET /commands", listCommands)
-	mux.HandleFunc("GET /commands/{$}", listCommands)
-	mux.HandleFunc("GET /commands/{name}", s.command)
+	for name, page := range pages {
+		mux.HandleFunc(name, page)
+		all = append(all, strings.TrimSuffix(name, "/{$}"))
+	}
+	slices.Sort(all)
+	there := "there are " + strings.Join(slices.Compact(all), ", ")
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			other := *r
+			other.Method = method
+			if _, pattern := mux.Handler(&other); pattern != "/" {
+				w.Header().Set("Allow", method)
+				refuse(w, r, http.StatusMethodNotAllowed, "this is asked for by "+method+", not by "+r.Method, "use "+method)
+				return
+			}
+		}
+		refuse(w, r, http.StatusNotFound, "there is no such request", there)
+	})
+	return mux
+}
+
+// show answers a request that changes nothing.
+func (s *Server) show(of func(url.Values) any) asked {
+	return func(q url.Values) (list any, _ error) {
+		s.do(func() { list = of(q) })
+		return list, nil
+	}
+}
+
+// reset carries out Reset, with faults as torture serve takes them.
+func (s *Server) reset(q url.Values) (any, error) {
+	if len(q) == 0 {
+		return nil, s.Reset(s.cfg.Faults)
+	}
+	some, err := strike.Parse(q.Get("faults"), strike.FaultsOf(len(s.members)))
+	if err != nil {
+		return nil, fmt.Errorf("faults: %w", err)
+	}
+	f := &Faults{Strike: some}
+	if !q.Has("rate") {
+		f.Odds.Every = 100
+	}
+	for name, into := range map[string]any{"every": &f.Odds.Every, "rate": &f.Odds.PerMinute, "seed": &f.Seed} {
+		if err := json.Unmarshal([]byte(q.Get(name)), into); err != nil && q.Has(name) {
+			return nil, fmt.Errorf("%s: %q is not a number, or not one that there can be", name, q.Get(name))
+		}
+	}
+	if s.cfg.Faults != nil {
+		f.Struck = s.cfg.Faults.Struck
+	}
+	return nil, s.Reset(f)
 }
 
 // advanceMax bounds how far the clock is moved at once.
 const advanceMax = 365 * 24 * time.Hour
 
-func answer(w http.ResponseWriter, err error) {
+func answer(w http.ResponseWriter, r *http.Request, body any, err error) {
 	switch {
 	case errors.Is(err, ErrNoSession):
-		http.Error(w, err.Error(), http.StatusNotFound)
+		refuse(w, r, http.StatusNotFound, err.Error(), "GET /sessions lists the sessions")
 	case err != nil:
-		http.Error(w, err.Error(), http.StatusBadRequest)
-	default:
+		refuse(w, r, http.StatusBadRequest, err.Error(), "the parameters are in docs/serve.md#in-any-language")
+	case body == nil:
 		w.WriteHeader(http.StatusNoContent)
+	default:
+		write(w, http.StatusOK, body)
 	}
+}
+
+// refusal is the answer to a request that is not carried out.
+type refusal struct {
+	Error   string `json:"error"`   // what happened
+	Request string `json:"request"` // to what
+	Help    string `json:"help"`    // what to do
+}
+
+func refuse(w http.ResponseWriter, r *http.Request, status int, what, help string) {
+	write(w, status, refusal{strings.TrimPrefix(what, "server: "), r.Method + " " + r.URL.RequestURI(), help})
+}
+
+func write(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	to := json.NewEncoder(w)
+	to.SetEscapeHTML(false) // requests have an &
+	to.Encode(body)
 }
 
 // parseSession reads a session's id, with or without 0x.
@@ -206,4 +265,46 @@ func listTree(e *fakezk.Ensemble, path string) []listedZnode {
 		list = append(list, z)
 	})
 	return list
+}
+
+// listedFaults are the faults as Control lists them.
+type listedFaults struct {
+	On     []listedFault        `json:"on"`     // by hand, or for a while
+	Strike []strike.Fault       `json:"strike"` // what requests may draw, with these odds
+	Every  int                  `json:"every,omitempty"`
+	Rate   float64              `json:"rate,omitempty"`
+	Seed   uint64               `json:"seed"`
+	Plan   int                  `json:"plan"`   // how many are planned
+	Struck map[strike.Fault]int `json:"struck"` // how many have since the start, or the last reset
+}
+
+type listedFault struct {
+	Fault   strike.Fault `json:"fault"`
+	Server  int          `json:"server,omitempty"`
+	Session string       `json:"session,omitempty"`
+	When    string       `json:"when,omitempty"` // of a cut that is still to come
+}
+
+// listFaults lists the faults. mu is held.
+func (s *Server) listFaults() listedFaults {
+	f, on := s.strikes.faults, []listedFault{}
+	add := func(is bool, x listedFault) {
+		if is {
+			on = append(on, x)
+		}
+	}
+	add(s.lost, listedFault{Fault: strike.Quorum})
+	for i, m := range s.members {
+		add(m.dead, listedFault{Fault: strike.Kill, Server: i + 1})
+		add(m.resume != nil, listedFault{Fault: strike.Stop, Server: i + 1})
+		add(s.servers.Lags(i), listedFault{Fault: strike.Lag, Server: i + 1})
+		add(i == s.servers.Deposed(), listedFault{Fault: strike.Deposed, Server: i + 1})
+		for _, c := range s.sorted(m) {
+			when := s.strikes.engine.Armed(c.order)
+			add(c.held, listedFault{Fault: strike.Hold, Session: sessionName(c.session)})
+			add(when != "", listedFault{Fault: "cut", Session: sessionName(c.session), When: when})
+		}
+	}
+	return listedFaults{on, append([]strike.Fault{}, f.Strike...), f.Odds.Every, f.Odds.PerMinute, f.Seed, len(f.Plan),
+		maps.Clone(s.strikes.counts)}
 }

@@ -111,30 +111,106 @@ func TestControl(t *testing.T) {
 	awaitState(t, events, zk.StateExpired)
 }
 
-// What cannot be is refused with a sentence.
+// What cannot be is refused with a sentence, the request, and what helps.
 func TestControlRefuses(t *testing.T) {
 	c := startControl(t, fakezktest.Start(t, server.Config{}))
 	for what, want := range map[string]string{
 		"/expire":                      `400 session: "" is not the id of a session`,
 		"/expire?session=me":           `400 session: "me" is not the id of a session`,
-		"/expire?session=0x7":          "404 server: there is no such session",
-		"/cut?session=7&when=tomorrow": `400 server: a connection cannot be cut "tomorrow"`,
-		"/kill?server=0":               `400 server: "0" is none of the servers, which are numbered from 1 to 1`,
-		"/lag?server=1&on=true":        "400 server: server 1 leads, and only a follower can lag",
+		"/expire?session=0x7":          "404 there is no such session",
+		"/cut?session=7&when=tomorrow": `400 a connection cannot be cut "tomorrow"`,
+		"/kill?server=0":               `400 "0" is none of the servers, which are numbered from 1 to 1`,
+		"/lag?server=1&on=true":        "400 server 1 leads, and only a follower can lag",
 		"/lag?server=1":                `400 on: "" is neither true nor false`,
-		"/depose":                      "400 server: without server 1, which leads, there is no majority",
-		"/depose?server=4":             `400 server: "4" is none of the servers`,
+		"/depose":                      "400 without server 1, which leads, there is no majority",
+		"/depose?server=4":             `400 "4" is none of the servers`,
 		"/quorum?on=perhaps":           `400 on: "perhaps" is neither`,
 		"/clock?advance=-5s":           `400 advance: "-5s" is not a duration`,
 		"/clock?advance=soon":          `400 advance: "soon" is not a duration`,
-		"/nothing":                     "404 ",
-		"/sessions":                    "405 ",
+		"/reset?faults=lag":            `400 faults: unknown fault "lag"`,
+		"/reset?every=5":               `400 faults: `,
+		"/reset?faults=loss&every=0":   "400 the odds are one in 0 requests",
+		"/reset?faults=loss&seed=x":    `400 seed: "x" is not a number`,
+		"/nothing":                     "404 there is no such request",
+		"/sessions":                    "405 this is asked for by GET, not by POST",
 	} {
 		status, text := c.post(what)
-		if got := fmt.Sprint(status, " ", text); !strings.HasPrefix(got, want) {
+		var refused struct{ Error, Request, Help string }
+		if err := json.Unmarshal([]byte(text), &refused); err != nil {
+			t.Errorf("%s: %v: %s", what, err, text)
+		}
+		if got := fmt.Sprint(status, " ", refused.Error); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, want %s", what, got, want)
 		}
+		if refused.Request != "POST "+what || refused.Help == "" {
+			t.Errorf("%s: %s", what, text)
+		}
 	}
+}
+
+// A reset makes servers what they were at the start: sessions expire, znodes, counters and faults are gone.
+func TestReset(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{"", t.TempDir()} {
+		cfg := server.Config{Data: dir, Ensemble: fakezk.Config{Replicas: 3}}
+		s := fakezktest.Start(t, cfg)
+		c := startControl(t, s)
+		none := `{"on":[],"strike":[],"seed":0,"plan":0,"struck":{}}`
+		c.want("/faults", none)
+		client, events := connect(t, s.Addr(2), lasting)
+		create := func() {
+			name, err := client.Create("/n-", nil, zk.FlagSequence|zk.FlagEphemeral, open)
+			if err != nil || name != "/n-0000000000" {
+				t.Errorf("%s, %v", name, err)
+			}
+		}
+		create()
+		if _, err := client.Create("/before", nil, 0, open); err != nil {
+			t.Error(err)
+		}
+		id := client.SessionID()
+		for _, trouble := range []string{"lag?server=3&on=true", "stop?server=1", "depose?server=3", "kill?server=2", "quorum?on=false"} {
+			c.must("/%s", trouble)
+		}
+		c.must("/reset")
+		c.want("/faults", none)
+		c.want("/sessions", "[]")
+		awaitState(t, events, zk.StateExpired)
+		awaitState(t, events, zk.StateHasSession)
+		if create(); client.SessionID() == id {
+			t.Error("the session of before goes on")
+		}
+		if dir != "" {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			c = startControl(t, fakezktest.Start(t, cfg))
+		}
+		c.want("/tree?path=/before", "[]")
+	}
+}
+
+// What is on is listed, with its server or session, and so is what may strike, and what has.
+func TestFaultsAreListed(t *testing.T) {
+	t.Parallel()
+	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3}})
+	c := startControl(t, s)
+	c.must("/reset?faults=loss,expiry&rate=0.5&seed=7")
+	c.want("/faults", `{"on":[],"strike":["loss","expiry"],"rate":0.5,"seed":7,"plan":0,"struck":{}}`)
+	c.must("/reset?faults=expiry&every=1")
+	client, _ := connect(t, s.Addr(2), lasting)
+	client.Get("/")
+	c.want("/faults", `{"on":[],"strike":["expiry"],"every":1,"seed":0,"plan":0,"struck":{"expiry":1}}`)
+	client.Close()
+	c.must("/reset?faults=none")
+	client, _ = connect(t, s.Addr(2), lasting)
+	id := fmt.Sprintf("0x%x", client.SessionID())
+	c.must("/cut?when=before&session=%s", id)
+	c.must("/hold?session=%s", id)
+	c.must("/lag?server=2&on=true")
+	c.must("/stop?server=1")
+	c.want("/faults", fmt.Sprintf(`{"on":[{"fault":"stop","server":1},{"fault":"lag","server":2},{"fault":"hold","session":%q},`+
+		`{"fault":"cut","session":%[1]q,"when":"before"}],"strike":[],"every":100,"seed":0,"plan":0,"struck":{}}`, id))
 }
 
 // Probes for readiness, and for what is measured.

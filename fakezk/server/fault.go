@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -228,6 +229,36 @@ func (s *Server) Advance(d time.Duration) {
 		s.ahead += d
 		s.servers.Tick(end)
 	})
+}
+
+// Reset makes the servers what they were at the start, with these faults that strike by themselves, nil for none. There
+// are no znodes, sessions and faults by hand any more, the first member leads, and clients and their requests are counted
+// anew. All connections are cut; who comes back with a session is told that it has expired. The clock goes on, and
+// so do zxids: no client accepts a server that is behind what it has seen.
+func (s *Server) Reset(f *Faults) (err error) {
+	s.do(func() {
+		if err = s.newStrikes(f); err != nil {
+			return
+		}
+		for _, m := range s.members {
+			for c := range m.open {
+				c.hangUp()
+			}
+			m.dead = false
+			s.setHanging(m, false)
+		}
+		s.lost, s.noQuorum, s.queued = false, false, s.queued[:0]
+		seen := fmt.Sprintf(`{"zxid":%d}`, s.servers.Zxid())
+		s.cfg.Ensemble.SessionBase += int64(s.accepted) // no id comes twice
+		s.servers.Reset(s.cfg.Ensemble)
+		if err = s.servers.Load(s.now(), strings.NewReader(seen)); err == nil && s.data != nil {
+			err = s.data.snapshot(s.servers)
+		}
+		if err != nil {
+			s.fail(err)
+		}
+	})
+	return err
 }
 
 // Inspect calls f with exclusive access to the ensemble, which it may change. Resulting messages are sent afterwards. f

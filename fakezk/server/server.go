@@ -49,7 +49,7 @@ type Server struct {
 	noQuorum bool            // for one of two reasons: LoseQuorum, or a majority of members is dead
 	lost     bool            // between LoseQuorum and RegainQuorum
 	data     *data           // nil: nothing is kept
-	strikes  strikes
+	strikes  *strikes
 	failure  error         // why the server has ended by itself
 	ahead    time.Duration // what Advance has added to the clock
 	unread   atomic.Int64  // bytes that all clients have left unread

@@ -18,15 +18,16 @@ type Faults struct {
 	Odds   strike.Odds         // needed if there is something to draw
 	Seed   uint64              // equal seeds, equal faults for clients that do the same
 	Plan   strike.Plan         // if not nil, what strikes; then nothing is drawn
-	Struck func(strike.Strike) // called for each fault that strikes, one at a time; it must not call the server
+	Struck func(strike.Strike) // if not nil, called for each that strikes, one at a time; it must not call the server
 }
 
 // strikes are the faults that strike by themselves, and by Cut. Server.mu guards them.
 type strikes struct {
+	faults Faults
 	engine *strike.Engine
-	struck func(strike.Strike)
-	wounds map[wound]int // strikes of servers that last
-	late   []late        // found since the last deliver
+	counts map[strike.Fault]int // that have struck
+	wounds map[wound]int        // strikes of servers that last
+	late   []late               // found since the last deliver
 }
 
 // wound is what strikes a server.
@@ -43,7 +44,7 @@ type late struct {
 
 func (s *Server) newStrikes(f *Faults) error {
 	cfg, members := strike.Config{Fits: s.fits}, s.cfg.Ensemble.Replicas
-	s.strikes.wounds = map[wound]int{}
+	next := &strikes{wounds: map[wound]int{}, counts: map[strike.Fault]int{}}
 	if f != nil {
 		for _, fault := range f.Strike {
 			if can := strike.FaultsOf(members); !slices.Contains(can, fault) {
@@ -53,13 +54,16 @@ func (s *Server) newStrikes(f *Faults) error {
 		if err := f.Odds.Validate(); err != nil && f.Plan == nil {
 			return fmt.Errorf("server: %w", err)
 		}
-		s.strikes.struck, cfg.Plan = f.Struck, f.Plan
+		next.faults, cfg.Plan = *f, f.Plan
 		cfg.Lottery = strike.Lottery{
 			Ways: strike.Ways(strike.OnServe), Faults: f.Strike, Odds: f.Odds, Seed: f.Seed,
 		}
+	}
+	next.engine = strike.NewEngine(cfg)
+	s.strikes, s.servers.OnEvent = next, nil
+	if f != nil {
 		s.servers.OnEvent = s.eventQueued
 	}
-	s.strikes.engine = strike.NewEngine(cfg)
 	return nil
 }
 
@@ -128,7 +132,10 @@ func (c *connection) answered(asked protocol.Asked) bool {
 func (c *connection) tell(x *strike.Strike) {
 	if x != nil {
 		x.Time, x.Server = time.Now(), c.net.LocalAddr().String()
-		c.server.strikes.struck(*x)
+		now := c.server.strikes
+		if now.counts[x.Fault]++; now.faults.Struck != nil {
+			now.faults.Struck(*x)
+		}
 	}
 }
 
@@ -199,11 +206,11 @@ func (s *Server) fits(x *strike.Strike, drawn bool, aim uint64) bool {
 
 // wound strikes a server for a while. Strikes of the same kind that overlap end with the last. mu is held.
 func (s *Server) wound(x *strike.Strike) {
-	w := wound{x.Fault, x.Target}
-	s.strikes.wounds[w]++
+	w, now := wound{x.Fault, x.Target}, s.strikes
+	now.wounds[w]++
 	s.hurt(w, true)
 	s.later(x.Lasts(), func() {
-		if s.strikes.wounds[w]--; s.strikes.wounds[w] == 0 {
+		if now.wounds[w]--; now.wounds[w] == 0 && now == s.strikes {
 			s.hurt(w, false)
 		}
 	})

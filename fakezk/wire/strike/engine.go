@@ -125,6 +125,14 @@ func (e *Engine) Arm(connection int, w Way) {
 	e.line(connection).due[when{at: atRequest}] = &due{way: w}
 }
 
+// Armed is the variant of what is armed for a connection; "" if nothing is.
+func (e *Engine) Armed(connection int) string {
+	if d := e.line(connection).due[when{at: atRequest}]; d != nil {
+		return d.way.Variant
+	}
+	return ""
+}
+
 // Rearm lets a plan strike at requests, which are counted from now on, ends what keeps clients out, and forgets what
 // has not struck yet.
 func (e *Engine) Rearm(p Plan) {
