@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test gate needs compiled race-all packages of-command of-module modules pages short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak thorough checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check tidy versions snapshot exact-race site-check node site
+.PHONY: help wheel run test gate needs compiled race-all packages of-command of-module modules pages short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak thorough checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check tidy versions snapshot exact-race site-check node site
 
 # The root module is built as its users get it. The modules within it need it and each other: IN builds these by go.work.
 export GOWORK := off
@@ -130,6 +130,13 @@ release-files: ## what archives of a release have beside programs: licences, in 
 	mkdir -p out/release
 	$(GO) -C internal/tools run ./licences -notices ../../out/release/THIRD_PARTY_NOTICES ../../cmd/torture ../../cmd/torture-mcp ../../campaign/torture-campaign
 
+wheel: release-files ## the wheels of VERSION for pip, one for each system and processor of a release, in out/wheel (needs Python)
+	rm -rf out/wheel
+	@set -e; export CGO_ENABLED=0; for target in $(TARGETS); do program=out/wheel/$$target/torture; \
+	GOOS=$${target%/*} GOARCH=$${target#*/} GOWORK= $(GO) -C cmd/torture build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o ../../$$program .; \
+	python3 workers/python/wheel.py out/wheel $(VERSION) $$target $$program LICENSE out/release/THIRD_PARTY_NOTICES; \
+	rm -r out/wheel/$${target%/*}; done
+
 versions: ## have the modules require each other in the VERSION that is to be released, such as v1.2.3
 	sed -i.old 's|\($(MODULE)[^ ]*\) v[^ ]*|\1 $(VERSION)|' go.work $(MODULES:%=%/go.mod)
 	rm go.work.old $(MODULES:%=%/go.mod.old)
@@ -194,9 +201,9 @@ site: $(MODULES_OF_SITE) ## build the documentation site: out/site, which opens 
 	else echo "site: skipped, because its modules from the npm registry are not here"; fi
 
 CLIENTS := libcurator-recipes-java libcommons-cli-java zookeeper-bin default-jdk-headless \
-	python3-kazoo python3-pytest python3-mock python3-objgraph python3-gevent python3-eventlet
+	python3-kazoo python3-pytest python3-mock python3-objgraph python3-gevent python3-eventlet python3-venv junit5
 
-clients: ## make sure that the client programs of fakezk/conformance/suites can be run: install them if root on Debian (else those tests are skipped)
+clients: ## make sure that the client programs of fakezk/conformance/suites and workers can be run: install them if root on Debian (else those tests are skipped)
 	@if dpkg -s $(CLIENTS) >/dev/null 2>&1; then :; \
 	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	apt-get update -q && apt-get install -y -q --no-install-recommends $(CLIENTS) || echo "clients: $(CLIENTS) could not all be installed; tests of what is missing are skipped"; \
