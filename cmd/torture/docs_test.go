@@ -34,10 +34,8 @@ import (
 //	<!-- job: STEP -->      a workflow of GitHub's, of which a step is run
 //	<!-- record: A, B -->   lines of JSON as they are written, one of each of these types: see docsrecord_test.go
 //	<!-- run: COMMAND -->   a command and what it prints; it is run here and must print the same,
-//	                        but for times; pytest and java may print more. COMMAND begins with torture, or go run ./cmd/torture,
-//	                        or torture-campaign, or go test, or go run, or pytest, javac or java, which are skipped where
-//	                        they or what they import are not installed; it may begin with NAME=VALUE before
-//	                        that, and be followed by
+//	                        but for times. COMMAND begins with torture, or go run ./cmd/torture, or torture-campaign, or
+//	                        go test, or go run; it may begin with NAME=VALUE before that, and be followed by
 //	                        ; show: A .. B    only the lines from the first that matches A to the
 //	                                          next that matches B; the rest is shown as …
 //
@@ -181,35 +179,12 @@ func (d *document) carryOut(kind, what, body string) string {
 		return body
 	}
 	what, show, _ := strings.Cut(what, "; show: ")
-	if missing := d.missing(strings.Fields(what)[0]); missing != "" {
-		d.t.Logf("SKIPPED %s, as this fails: %s", what, missing)
-		return body
-	}
 	out := atOnce.ReplaceAllString(d.output(strings.Fields(what)), "")
-	if others.MatchString(what) && shows(body, out) {
-		return body
-	}
 	want := "$ " + what + "\n" + d.excerpt(out, show)
 	if diff := cmp.Diff(timeless(want), timeless(body)); diff != "" && !*update {
 		d.t.Errorf("%s prints something else (-is, +document); `make docs` pastes it:\n%s", what, diff)
 	}
 	return want
-}
-
-// others are programs of others. They may write more than is shown, such as a line of a connection that has broken.
-var others = regexp.MustCompile(`^(pytest|java) `)
-
-// shows reports whether the lines that a document shows after the command are in its output, in that order.
-func shows(body, out string) bool {
-	is := strings.SplitAfter(timeless(out), "\n")
-	for _, line := range strings.SplitAfter(timeless(body), "\n")[1:] {
-		at := slices.Index(is, line)
-		if at < 0 && line != "…\n" {
-			return false
-		}
-		is = is[at+1:]
-	}
-	return true
 }
 
 // importing is what a Go file that imports something begins with.
@@ -226,7 +201,6 @@ func importing(what []string) (text string) {
 // needed are commands that fail where a program, or what it needs, is not installed.
 var needed = map[string]string{
 	"pytest": python + " -c 'import kazoo, pytest'",
-	"javac":  "command -v javac && cd /usr/share/java && ls curator-recipes.jar jackson-databind.jar junit4.jar",
 }
 
 // python is the interpreter for which Debian's packages are.
@@ -234,9 +208,6 @@ const python = "/usr/bin/python3"
 
 // missing is the command that fails because a program is not installed.
 func (d *document) missing(program string) string {
-	if program == "java" {
-		program = "javac"
-	}
 	if needed[program] == "" || exec.Command("sh", "-c", needed[program]).Run() == nil {
 		return ""
 	}
@@ -267,13 +238,7 @@ func (d *document) output(args []string) string {
 			d.t.Error(err)
 		}
 		return string(out)
-	case args[0] == "go" && (args[1] == "test" || args[1] == "run"), args[0] == "javac":
-		return d.tool(args[0], args[1:]...)
-	case args[0] == "pytest":
-		d.install("cmd/torture", "torture", ".")
-		return d.tool(python, append([]string{"-m", "pytest", "-p", "no:cacheprovider"}, args[1:]...)...)
-	case args[0] == "java":
-		d.install("cmd/torture", "torture", ".")
+	case args[0] == "go" && (args[1] == "test" || args[1] == "run"):
 		return d.tool(args[0], args[1:]...)
 	}
 	d.t.Errorf("it is not known how to run %q", args)

@@ -11,7 +11,7 @@ export const docs = dirname(dirname(fileURLToPath(import.meta.url)))
 const groups = [
   ['tutorial', 'Tutorial', ['tutorial/one-znode', 'tutorial/queue', 'tutorial/lost-replies', 'tutorial/sessions', 'tutorial/beyond']],
   ['howto', 'Test your code', [
-    'howto/own-recipe', 'howto/scan', 'howto/conn', 'howto/own-kind', 'howto/other-languages', 'howto/what-tests-expect', 'howto/choose-a-strategy', 'exact', 'howto/agents',
+    'howto/own-recipe', 'howto/scan', 'howto/conn', 'howto/own-kind', 'howto/other-languages', 'howto/zookeeper-for-tests', 'howto/what-tests-expect', 'howto/choose-a-strategy', 'exact', 'howto/agents',
   ]],
   ['failures', 'Understand a failure', ['faq', 'howto/read-a-failure', 'howto/check-a-history', 'howto/known-bugs', 'found']],
   ['cookbook', 'Cookbook', [

@@ -26,7 +26,7 @@ TAGS = {
 METADATA = """Metadata-Version: 2.1
 Name: zktorture
 Version: {}
-Summary: A ZooKeeper for tests that fails on request, as a fixture of pytest, and workers for torture run
+Summary: A ZooKeeper for tests that fails on request, as a fixture of pytest, and workers for torture live
 License: Apache-2.0
 Project-URL: Source, https://github.com/zktorture/zktorture
 Requires-Python: >=3.7
