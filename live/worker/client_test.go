@@ -30,7 +30,7 @@ const (
 
 // What a worker may not write, and what is said of it.
 var badLines = map[string]string{
-	`nonsense`: "invalid character",
+	`nonsense`: "the line is not JSON",
 	`{"id":2,"outcome":"ok","session":"0xa","reslut":7}`:   `unknown field "reslut"`,
 	`{"id":2,"outcome":"ok","session":"0xa"} {}`:           "after the object",
 	`{"id":2,"outcome":"ok"}`:                              "in which session",

@@ -64,6 +64,9 @@ func parse(line []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
+		if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
+			return errors.New("the line is not JSON")
+		}
 		return err
 	}
 	if _, err := decoder.Token(); err != io.EOF {

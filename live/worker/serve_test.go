@@ -112,7 +112,7 @@ func TestBadCommands(t *testing.T) {
 		return linearizability.Null, nil
 	})
 	for command, why := range map[string]string{
-		`nonsense`:                           "invalid character",
+		`nonsense`:                           "the line is not JSON",
 		`{"id":2,"user":0,"op":"acquire"} 1`: "after the object",
 		`{"id":2,"user":0,"oq":"acquire"}`:   "unknown field",
 		`{"id":2,"op":"acquire"}`:            "neither id, user and op",
