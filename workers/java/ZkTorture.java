@@ -20,7 +20,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
  *
  * <pre>
  * class LockTest {
- *     {@literal @}RegisterExtension static ZkTorture zk = ZkTorture.start("--servers", "3");
+ *     {@literal @}RegisterExtension static ZkTorture zk = ZkTorture.start("--size", "3");
  *
  *     {@literal @}Test void aLockEndsWithItsSession() throws Exception {
  *         … connect to zk.connectString(), take the lock …

@@ -41,7 +41,7 @@ class Servers:
 
 
 def pytest_addoption(parser):
-    parser.addini("zktorture_args", "arguments of torture serve, such as --servers 3", type="args", default=[])
+    parser.addini("zktorture_args", "arguments of torture serve, such as --size 3", type="args", default=[])
 
 
 @pytest.fixture(scope="session")

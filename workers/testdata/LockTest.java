@@ -16,7 +16,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import zktorture.ZkTorture;
 
 class LockTest {
-    @RegisterExtension static ZkTorture zk = ZkTorture.start("--servers", "3");
+    @RegisterExtension static ZkTorture zk = ZkTorture.start("--size", "3");
 
     static CuratorFramework connect() {
         CuratorFramework client = CuratorFrameworkFactory.newClient(zk.connectString(), new RetryForever(100));
