@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help wheel run test gate needs compiled race-all packages of-command of-module modules pages short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak thorough checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check tidy versions snapshot exact-race site-check node site
+.PHONY: help wheel run test gate needs compiled race-all packages of-command of-module modules pages short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak thorough checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check tidy versions release-snapshot exact-race site-check node site
 
 # The root module is built as its users get it. The modules within it need it and each other: IN builds these by go.work.
 export GOWORK := off
@@ -121,14 +121,23 @@ vuln: ## look for known vulnerabilities in what the commands are made of (VULNDB
 	test $$status = 3 || echo "vuln: nothing was checked, because govulncheck failed. It needs $(VULNDB): run it where that" \
 	"can be reached, or name a copy: make vuln VULNDB=file:///path/to/vulndb"; exit $$status; done
 
-GORELEASER := $(GO) run github.com/goreleaser/goreleaser/v2@v2.13.3
-SYFT       := github.com/anchore/syft/cmd/syft@v1.38.0
+GORELEASER := GOWORK= $(GO) run github.com/goreleaser/goreleaser/v2@v2.13.3
+MD2MAN     := github.com/cpuguy83/go-md2man/v2@v2.0.7
+CYCLONEDX  := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 VERSION    ?= Unreleased
+PROGRAMS   := torture torture-campaign
 
-release-files: ## what archives of a release have beside programs: licences, in out/
+release-files: ## what archives of a release have beside programs: licences, manuals, completions, in out/release
 	rm -rf out/release
-	mkdir -p out/release
+	mkdir -p out/bin out/release/man out/release/completions
+	for tool in $(MD2MAN) $(CYCLONEDX); do GOBIN=$(CURDIR)/out/bin $(GO) install $$tool; done
 	$(GO) -C internal/tools run ./licences -notices ../../out/release/THIRD_PARTY_NOTICES ../../cmd/torture ../../cmd/torture-mcp ../../campaign/torture-campaign
+	for page in docs/reference/torture*.md; do name=$$(basename $$page .md); \
+	{ echo "% $$name 1"; sed 1,3d $$page; } | out/bin/go-md2man > out/release/man/$$name.1; done
+	$(IN) cmd/torture build -o $(CURDIR)/out/bin/torture .
+	$(IN) campaign build -o $(CURDIR)/out/bin/torture-campaign ./torture-campaign
+	for program in $(PROGRAMS); do for shell in bash zsh fish; do out/bin/$$program completion -c $$shell | \
+	sed "s|$(CURDIR)/out/bin/||" > out/release/completions/$$program.$$shell; done; done
 
 wheel: release-files ## the wheels of VERSION for pip, one for each system and processor of a release, in out/wheel (needs Python)
 	rm -rf out/wheel
@@ -148,12 +157,17 @@ release-notes: ## the section of VERSION (default Unreleased) in CHANGELOG.md: o
 release-check: ## check .goreleaser.yaml by goreleaser
 	$(GORELEASER) check
 
-snapshot: ## build everything that a release has, without publishing it, in out/dist; without SBOMs and images
-	$(GORELEASER) release --snapshot --clean --skip=sbom,docker
+IMAGE   := $(GO) -C internal/tools run ./image -like ../../campaign/deploy/Containerfile -dist ../../out/dist \
+           -revision $(shell git rev-parse HEAD) -created $(shell git log -1 --format=%ct)
+
+release-snapshot: ## build everything that a release has, without publishing it, in out/dist, and run each in a root of its own
+	export PATH="$(CURDIR)/out/bin:$$PATH"; $(GORELEASER) release --snapshot --clean
+	$(IMAGE) -version snapshot
+	$(GO) -C internal/tools test -count=1 -v ./release
 
 release: ## publish the release of the tag that is checked out, as a draft (what .github/workflows/release.yml does)
-	GOBIN=$(CURDIR)/out/bin $(GO) install $(SYFT)
-	PATH="$(CURDIR)/out/bin:$$PATH" $(GORELEASER) release --clean --release-notes out/release-notes.md
+	export PATH="$(CURDIR)/out/bin:$$PATH"; $(GORELEASER) release --clean --release-notes out/release-notes.md
+	$(IMAGE) -version $(VERSION) -push ghcr.io/$(or $(GITHUB_REPOSITORY),zktorture/zktorture)
 
 # Packages in which things happen at the same time; make race-all has the others, too.
 RACE ?= ./live/ensemble ./live/ensemble/proxy ./live/ensemble/relay ./fakezk ./fakezk/goclient ./fakezk/server ./live ./recipes ./live/worker ./recipes/zkclient

@@ -128,23 +128,6 @@ func TestReleasesHaveCrossBuilds(t *testing.T) {
 	}
 }
 
-// Both images are alike, but for where their programs come from.
-func TestImagesAreAlike(t *testing.T) {
-	last := func(name string) (lines []string) {
-		_, stage, _ := strings.Cut(text(t, name), "\nFROM scratch\n")
-		for line := range strings.Lines(stage) {
-			if !strings.HasPrefix(line, "COPY ") && !strings.HasPrefix(line, "ARG ") {
-				lines = append(lines, line)
-			}
-		}
-		return lines
-	}
-	campaign, release := last("campaign/deploy/Containerfile"), last("campaign/deploy/Containerfile.release")
-	if !slices.Equal(campaign, release) || len(campaign) == 0 {
-		t.Errorf("Containerfile has %q, and Containerfile.release %q", campaign, release)
-	}
-}
-
 // What the files around the code tell people to run, and link to, is there.
 func TestPackagingNamesWhatIsThere(t *testing.T) {
 	makefile := text(t, "Makefile")
