@@ -15,6 +15,7 @@ import (
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/workload/audit"
 )
 
 // Run runs a unit in this process. The error is for a unit that this program cannot run, or did not finish since ctx
@@ -122,7 +123,7 @@ func (p *Plan) Config(job int) (*workload.Workload, sim.Config, error) {
 	faults, err := world.ParseFaults(j.Faults)
 	return w, sim.Config{
 		Strategy: j.Strategy, Seed: j.Seed, Episodes: j.Episodes, Faults: faults, NoFaultsAtAll: true,
-		Clients: j.Clients, Ops: j.Ops, Workers: 1, Audit: audited,
+		Clients: j.Clients, Ops: j.Ops, Workers: 1, Audit: audited, Auditor: audit.Measure,
 		Coverage: j.Strategy != sim.Exhaustive, CoverageStates: statesKept,
 		AtMost: j.AtMost, Plain: j.Plain, Whole: true, Near: p.near(j),
 	}, err

@@ -18,6 +18,7 @@ import (
 	"github.com/zktorture/zktorture/sim/replay"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
+	"github.com/zktorture/zktorture/workload/audit"
 )
 
 // campaigns are of all strategies but the search, with a recipe in which something breaks.
@@ -30,7 +31,7 @@ func campaigns() map[string]sim.Config {
 		all[strategy] = sim.Config{Strategy: strategy, Near: sim.NearFor(strategy), Coverage: true, NoShrink: true}
 	}
 	for name, cfg := range all {
-		cfg.Episodes, cfg.Seed, cfg.Audit, cfg.Workers = 300, 5, 60, 1
+		cfg.Episodes, cfg.Seed, cfg.Audit, cfg.Auditor, cfg.Workers = 300, 5, 60, audit.Measure, 1
 		all[name] = cfg
 	}
 	return all
@@ -269,7 +270,7 @@ func TestPartsThatCannotBe(t *testing.T) {
 		{sim.Config{}, -1, 2}, {sim.Config{}, 1, -1}, {sim.Config{Strategy: sim.Exhaustive}, 0, 3},
 		{sim.Config{Shares: 2}, 0, 1}, {sim.Config{Strategy: sim.Exhaustive, Share: 2, Shares: 2}, 0, 0},
 		{sim.Config{Strategy: sim.Near}, 0, 1}, {sim.Config{Near: []world.Choices{{1}}}, 0, 1},
-		{sim.Config{CoverageStates: -1}, 0, 1},
+		{sim.Config{CoverageStates: -1}, 0, 1}, {sim.Config{Audit: 1}, 0, 1},
 	} {
 		_, err := c.cfg.RunPart(t.Context(), w, c.from, c.episodes)
 		if !errors.Is(err, sim.ErrConfig) || strings.Contains(err.Error(), "\n") {

@@ -67,9 +67,10 @@ type Config struct {
 	// nothing. By default there is no limit. What was not finished then says so, [Found.Unfinished];
 	// nothing else depends on the machine.
 	ShrinkTime time.Duration
-	// Audit is the number of episodes, the first ones, and in stages every tenth, on which the checker's sensitivity is
-	// measured if nothing broke in them, see [Sensitivity].
-	Audit int
+	// Audit is the number of episodes, the first ones, and in stages every tenth, of which Auditor says what it is worth that
+	// nothing broke in them, see [world.Sensitivity]. Package workload/audit has an auditor.
+	Audit   int
+	Auditor world.Auditor
 	// Until, if set, is the only property that counts, and the campaign ends with the first episode that breaks it; with
 	// [tally.AnyProperty] all count, and the likely root of what that episode breaks is reported. (Which episode that is depends
 	// on the seed alone; the sums of the result also cover those that had begun.)
@@ -207,6 +208,9 @@ func (cfg Config) WithDefaults() (Config, error) {
 	if cfg.Share < 0 || cfg.Share >= cfg.Shares || cfg.Shares > 1 && cfg.Strategy != draw.Exhaustive {
 		return cfg, fmt.Errorf("%w: share %d of %d of strategy %s: shares are of strategy %s, and counted from 0", ErrConfig,
 			cfg.Share, cfg.Shares, cfg.Strategy, draw.Exhaustive)
+	}
+	if cfg.Audit > 0 && cfg.Auditor == nil {
+		return cfg, fmt.Errorf("%w: %d episodes are to be audited, and there is no auditor", ErrConfig, cfg.Audit)
 	}
 	if cfg.CoverageStates = cmp.Or(cfg.CoverageStates, cover.StatesMax); cfg.CoverageStates < 1 {
 		return cfg, fmt.Errorf("%w: %d states of the coverage", ErrConfig, cfg.CoverageStates)
@@ -400,14 +404,14 @@ func (c *campaign) work(stop context.Context, jobs <-chan int, dog *runner.Watch
 			continue
 		}
 		cfg := c.cfg.episode(index, draws.Source(uint64(index)))
-		if c.cfg.audited(index) {
-			cfg.Audit = digest.Mix(c.cfg.Seed^digest.Mix(uint64(index))) | 1
-		}
 		cfg.Servers, cfg.Made, cfg.Memory, cfg.Number, cfg.Dog = servers, before, memory, index, dog
 		cfg.Observers = observer.Next(index)
 		o := runner.Run(c.workload, cfg)
 		if o.Aborted == runner.ErrInterrupted {
 			return
+		}
+		if c.cfg.audited(index) {
+			o.Audit(c.cfg.Auditor, digest.Mix(c.cfg.Seed^digest.Mix(uint64(index)))|1)
 		}
 		if c.rerunDue(index, o) {
 			c.rerun(index, o, cfg)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/linearizability/operations"
-	"github.com/zktorture/zktorture/linearizability/sensitivity"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 )
@@ -109,6 +108,7 @@ func (v *View) describe(o linearizability.Operation, op *world.Op) string {
 // goroutines and a limit of time of its own, which have no place in a bubble.
 func (j *Judgement) Check(v *View, m linearizability.Model, h linearizability.History) {
 	terms := j.terms
+	j.Model = m
 	j.Later = func() (later world.Judgement) {
 		for _, verdict := range linearizability.Check(m, h, linearizability.Options{Timeout: judgeTime}) {
 			switch verdict.Outcome {
@@ -122,14 +122,6 @@ func (j *Judgement) Check(v *View, m linearizability.Model, h linearizability.Hi
 			}
 		}
 		return later
-	}
-	j.Audit = func(seed uint64, tries int) world.Sensitivity {
-		each := judgeTime / time.Duration(max(tries, 1)) // as long as judging the episode, for all of them together
-		s := sensitivity.Measure(m, h, seed, tries, linearizability.Options{Timeout: each})
-		return world.Sensitivity{
-			Episodes: 1, Operations: s.Operations, Overlapping: s.Overlapping, Unknown: s.Unknown,
-			Corruptions: s.Corruptions, Noticed: s.Noticed, Missed: s.Missed, Undecided: s.Undecided,
-		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/workload/audit"
 )
 
 // What the judge lets pass of a corrupted history must be in order; most of the corruptions are not. (That
@@ -18,7 +19,7 @@ func TestSensitivityOfAPass(t *testing.T) {
 		if of.Model.Name == "" {
 			continue
 		}
-		s := campaign(t, lookUp(t, kind, workload.Ours), sim.Config{Episodes: 80, Seed: 1, Audit: 40}).Sensitivity
+		s := campaign(t, lookUp(t, kind, workload.Ours), sim.Config{Episodes: 80, Seed: 1, Audit: 40, Auditor: audit.Measure}).Sensitivity
 		t.Logf("%s: %+v", kind, s)
 		if s.Episodes < 36 || s.Overlapping == 0 || s.Undecided > 0 || s.Corruptions < 7*s.Episodes ||
 			s.Vacuous() != "" {
@@ -33,7 +34,7 @@ func TestSensitivityOfAPass(t *testing.T) {
 func TestSensitivityIsDeterministic(t *testing.T) {
 	run := func(workers int) world.Sensitivity {
 		return campaign(t, lookUp(t, "queue", workload.Ours),
-			sim.Config{Episodes: 60, Seed: 3, Workers: workers, Audit: 60}).Sensitivity
+			sim.Config{Episodes: 60, Seed: 3, Workers: workers, Audit: 60, Auditor: audit.Measure}).Sensitivity
 	}
 	if diff := cmp.Diff(run(1), run(4)); diff != "" {
 		t.Error(diff)

@@ -19,6 +19,7 @@ import (
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/workload/audit"
 )
 
 type listInput struct {
@@ -109,7 +110,7 @@ func (s *server) run(ctx context.Context, req *mcp.CallToolRequest, in runInput)
 	cfg := sim.Config{
 		Strategy: cmp.Or(in.Strategy, sim.Stages), Episodes: int(in.Episodes), Duration: time.Duration(in.Seconds) * time.Second,
 		Seed: cmp.Or(in.Seed, 1+rand.Uint64()>>32), NoFaultsAtAll: true, Clients: in.Clients, Ops: in.Ops,
-		Audit: auditedEpisodes, ShrinkTime: shrinkTime, Coverage: in.Strategy != sim.Exhaustive,
+		Audit: auditedEpisodes, Auditor: audit.Measure, ShrinkTime: shrinkTime, Coverage: in.Strategy != sim.Exhaustive,
 	}
 	if in.Faults != "" {
 		cfg.Strategy = cmp.Or(in.Strategy, "mix")

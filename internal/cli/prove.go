@@ -13,6 +13,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/prove"
 	"github.com/zktorture/zktorture/story/index"
+	"github.com/zktorture/zktorture/workload/audit"
 )
 
 // proveCmd searches all executions within a bound.
@@ -51,7 +52,7 @@ func (p *proveCmd) Run(c *console.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg := sim.Config{Audit: auditedEpisodes, Strategy: p.strategy, Episodes: p.Episodes, Duration: p.Duration, Seed: *p.Seed,
+	cfg := sim.Config{Audit: auditedEpisodes, Auditor: audit.Measure, Strategy: p.strategy, Episodes: p.Episodes, Duration: p.Duration, Seed: *p.Seed,
 		Faults: p.Faults.set, NoFaultsAtAll: true, Clients: p.Clients, Ops: p.Ops, ShrinkTime: shrinkTime,
 		AtMost: p.AtMost, Users: p.Users, Plain: p.Plain, Checkpoint: p.Checkpoint}
 	begin := index.Begin{Workload: p.Kind, Faults: p.Faults.text, Episodes: p.Episodes, Duration: p.Duration.Seconds()}

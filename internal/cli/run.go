@@ -19,6 +19,7 @@ import (
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/story/index"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/workload/audit"
 )
 
 // trial is what run, live and prove have in common.
@@ -186,7 +187,7 @@ func (t *trial) simulate(c *console.Context, w *workload.Workload, out *output.F
 
 func (r *runCmd) config() sim.Config {
 	return sim.Config{
-		Audit: auditedEpisodes, Strategy: r.strategy, Episodes: r.Episodes, Duration: r.Duration, Seed: *r.Seed,
+		Audit: auditedEpisodes, Auditor: audit.Measure, Strategy: r.strategy, Episodes: r.Episodes, Duration: r.Duration, Seed: *r.Seed,
 		Faults: r.Faults.set, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Once: r.Once, NoShrink: r.NoShrink,
 		ShrinkTime: r.ShrinkTime, Coverage: true, Near: r.known,
 	}

@@ -162,14 +162,16 @@ type pass struct {
 
 // passing tortures a recipe with all faults and returns its clean episodes.
 func (s subject) passing(ctx context.Context, episodes int) (passed []pass, err error) {
-	see := func(seed uint64, h linearizability.History) {
+	see := func(_, history any, seed uint64, _ int) world.Sensitivity {
+		h := history.(linearizability.History)
 		if s.bare {
 			h = untokened(h)
 		}
 		passed = append(passed, pass{seed, h})
+		return world.Sensitivity{}
 	}
-	r, err := sim.Run(ctx, &watched{s.entry.New(), see},
-		sim.Config{Episodes: episodes, Seed: 1, Faults: world.AllFaults, Workers: 1, Audit: episodes})
+	r, err := sim.Run(ctx, s.entry.New(),
+		sim.Config{Episodes: episodes, Seed: 1, Faults: world.AllFaults, Workers: 1, Audit: episodes, Auditor: see})
 	if err == nil && r.Verdict != sim.VerdictOK {
 		err = fmt.Errorf("%w: %s (%s): %s %s", errUnexpected, s.entry.Kind, s.entry.Recipe, r.Verdict, r.Reason)
 	}
@@ -211,33 +213,6 @@ func count(yes bool) int {
 		return 1
 	}
 	return 0
-}
-
-// watched is a workload that collects the histories of its clean episodes instead of auditing them, with a seed for
-// each.
-type watched struct {
-	sim.Workload
-	see func(seed uint64, h linearizability.History)
-}
-
-func (w *watched) Plan(p *world.Plan) world.Episode {
-	return &watchedEpisode{w.Workload.Plan(p), w.see}
-}
-
-type watchedEpisode struct {
-	world.Episode
-	see func(seed uint64, h linearizability.History)
-}
-
-func (e *watchedEpisode) Judge(w *world.World) world.Judgement {
-	j := e.Episode.Judge(w)
-	if h, ok := j.History.(linearizability.History); ok && j.Audit != nil {
-		j.Audit = func(seed uint64, _ int) world.Sensitivity {
-			e.see(seed, h)
-			return world.Sensitivity{}
-		}
-	}
-	return j
 }
 
 func measureCorruptions(ctx context.Context) (any, error) {

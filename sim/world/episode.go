@@ -84,15 +84,13 @@ func Play(workload Workload, cfg *Settings) *Run {
 	return o
 }
 
-// Conclude does the rest of what there is to judge of an episode that is over. An audit that is not 0 is the seed with which
-// a clean episode's history is corrupted.
-func (o *Run) Conclude(workload Workload, audit uint64) {
+// Conclude does the rest of what there is to judge of an episode that is over.
+func (o *Run) Conclude(workload Workload) {
 	o.judgeLater()
 	o.waive(workload)
 	if o.cutShort != "" && len(o.Violations) == 0 {
 		o.Unknown = o.cutShort
 	}
-	o.measure(audit)
 }
 
 // waive drops what the recipe does not promise.
@@ -132,7 +130,7 @@ func (o *Run) stopped(problem any) {
 		o.Aborted = up.by
 		return
 	}
-	o.Later, o.Audit = nil, nil
+	o.Later, o.Model = nil, nil
 	if broken, ok := problem.(ruleBroken); ok {
 		o.Unknown = fmt.Sprintf("the simulator has broken a rule of its own, so this episode says nothing: %v: "+
 			"please report this, with the seed", broken.how)

@@ -396,7 +396,7 @@ func (s *script) play(t *testing.T) []string {
 		Source: source, Faults: s.faults, Clients: 3, Ops: 4, StepsMax: 400, Servers: fakezk.New(fakezk.Config{}), Trace: &trace,
 		Tape: new(bubble.Tape),
 	})
-	o.Conclude(s, 0)
+	o.Conclude(s)
 	if len(source.todo) > 0 {
 		t.Errorf("the world never came to do %q", source.todo[0])
 	}

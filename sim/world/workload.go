@@ -65,6 +65,7 @@ type Judgement struct {
 	Violations []Violation
 	Unknown    string // why it could not be decided; empty if it could
 	History    any    // what the clients saw, in the form in which it can be written as JSON
+	Model      any    // what History was judged by, for an [Auditor]; nil if by nothing of the kind
 	// Disputed, if the judges contradict each other, is what they were given, by name, each in the form of a History.
 	Disputed map[string]any
 	// NotJudged are the properties that could not be judged in this world.
@@ -77,10 +78,11 @@ type Judgement struct {
 	// Later, if not nil, is a part of the judgement that runs when the world has ended, outside of its bubble; its
 	// result is added. It must not look at the world's servers.
 	Later func() Judgement
-	// Audit, if not nil, measures the verdict on a clean episode: it corrupts the history as often as tries says,
-	// drawn from the seed. It is called after Later, likewise.
-	Audit func(seed uint64, tries int) Sensitivity
 }
+
+// Auditor measures what the verdict on a clean history is worth: it corrupts the history as often as tries says, drawn
+// from the seed, and judges each result.
+type Auditor func(model, history any, seed uint64, tries int) Sensitivity
 
 // Violation is a broken property. What its message names is in fields, for programs: nothing reads the message.
 type Violation struct {
@@ -233,12 +235,11 @@ func (s Sensitivity) Vacuous() string {
 	return ""
 }
 
-// measure asks what a clean episode is worth.
-func (o *Run) measure(seed uint64) {
-	if seed == 0 || o.Audit == nil || o.Aborted != nil || len(o.Violations) > 0 || o.Unknown != "" {
-		return
+// Audit asks what a clean episode is worth.
+func (o *Run) Audit(by Auditor, seed uint64) {
+	if o.Model != nil && o.Aborted == nil && len(o.Violations) == 0 && o.Unknown == "" {
+		o.Sensitivity.Add(by(o.Model, o.History, seed, corruptionsEach))
 	}
-	o.Sensitivity.Add(o.Audit(seed, corruptionsEach))
 }
 
 // Sentence is a text for people, with the sessions and znodes that it names.

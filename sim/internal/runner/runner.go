@@ -9,7 +9,6 @@ import (
 // Episode is how one episode is run.
 type Episode struct {
 	world.Settings
-	Audit  uint64    // if not 0: the seed with which a clean episode's history is corrupted
 	Dog    *Watchdog // sees from outside whether the world turns
 	Number int       // of the episode, -1 for none
 	Exact  bool      // what the runtime decides is drawn too; only in exact builds
@@ -26,6 +25,6 @@ func Run(workload world.Workload, cfg *Episode) *world.Run {
 	o := world.Play(workload, &with)
 	cfg.Dog.leave()
 	cfg.Dog.stop() // what follows takes its time, and has limits of its own
-	o.Conclude(workload, cfg.Audit)
+	o.Conclude(workload)
 	return o
 }
