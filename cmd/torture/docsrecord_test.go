@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/zktorture/zktorture/cmd/torture/serving"
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
-	"github.com/zktorture/zktorture/internal/cli/serving"
 	"github.com/zktorture/zktorture/live"
 )
 

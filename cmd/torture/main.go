@@ -6,6 +6,7 @@ import (
 	"github.com/zktorture/zktorture"
 	_ "github.com/zktorture/zktorture/cmd/torture/perfetto" // torture trace
 	_ "github.com/zktorture/zktorture/cmd/torture/scan"     // torture scan
+	_ "github.com/zktorture/zktorture/cmd/torture/serving"  // torture serve and proxy
 	buildversion "github.com/zktorture/zktorture/internal/version"
 	_ "github.com/zktorture/zktorture/zoo/command" // torture zoo and list zoo
 )

@@ -13,9 +13,9 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/zktorture/zktorture/cmd/torture/serving"
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/cli/serving"
 )
 
 // served starts torture serve and returns its first line.

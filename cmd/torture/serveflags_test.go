@@ -12,9 +12,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/cmd/torture/serving"
 	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/cli/serving"
 	"github.com/zktorture/zktorture/recipes/zkclient"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/cli/serving"
+	"github.com/zktorture/zktorture/internal/cli/reach"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/recipes/zkclient"
@@ -19,10 +19,10 @@ import (
 
 // cleanCmd removes the leftovers of runs on the user's servers.
 type cleanCmd struct {
-	Servers             string `required:"" placeholder:"A:2181,…" help:"Addresses of the servers, with /chroot if the runs had one."`
-	Root                string `placeholder:"PATH" help:"The root of one run, or a znode with such roots directly below it. Default: the roots of all runs, directly below / or the chroot."`
-	Yes                 bool   `help:"Delete the roots, instead of only listing them."`
-	serving.AccessFlags `embed:""`
+	Servers           string `required:"" placeholder:"A:2181,…" help:"Addresses of the servers, with /chroot if the runs had one."`
+	Root              string `placeholder:"PATH" help:"The root of one run, or a znode with such roots directly below it. Default: the roots of all runs, directly below / or the chroot."`
+	Yes               bool   `help:"Delete the roots, instead of only listing them."`
+	reach.AccessFlags `embed:""`
 }
 
 // cleanSession is a session timeout with which a busy machine does not lose its connection. Nothing waits for its end.

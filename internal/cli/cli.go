@@ -13,7 +13,6 @@ import (
 
 	"github.com/zktorture/zktorture/internal/cli/about"
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/cli/serving"
 	"github.com/zktorture/zktorture/internal/manual"
 	"github.com/zktorture/zktorture/internal/resource/memory"
 	"github.com/zktorture/zktorture/live/worker"
@@ -29,11 +28,9 @@ type cli struct {
 	Replay  replayCmd  `cmd:"" group:"everyday" help:"Run a counterexample again, step by step."`
 	Check   checkCmd   `cmd:"" group:"everyday" help:"Judge a recorded history."`
 
-	Live   liveCmd          `cmd:"" group:"servers" help:"Test a recipe under faults, on servers: started for it, or yours."`
-	Serve  serving.ServeCmd `cmd:"" group:"servers" help:"Run an in-memory ZooKeeper for tests, for any client, with faults on request."`
-	Proxy  serving.ProxyCmd `cmd:"" group:"servers" help:"Run a proxy between ZooKeeper and your clients that injects faults."`
-	Clean  cleanCmd         `cmd:"" hidden:"" help:"List what killed runs have left on your servers; with --yes, delete it."`
-	Doctor about.DoctorCmd  `cmd:"" group:"servers" help:"Check what works on this machine, and how to install what is missing."`
+	Live   liveCmd         `cmd:"" group:"servers" help:"Test a recipe under faults, on servers: started for it, or yours."`
+	Clean  cleanCmd        `cmd:"" hidden:"" help:"List what killed runs have left on your servers; with --yes, delete it."`
+	Doctor about.DoctorCmd `cmd:"" group:"servers" help:"Check what works on this machine, and how to install what is missing."`
 
 	Prove proveCmd      `cmd:"" group:"more" help:"Search all executions within a bound, and certify that."`
 	List  about.ListCmd `cmd:"" group:"more" help:"List kinds, recipes, faults, strategies, models and properties."`

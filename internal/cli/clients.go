@@ -14,7 +14,7 @@ import (
 
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
-	"github.com/zktorture/zktorture/internal/cli/serving"
+	"github.com/zktorture/zktorture/internal/cli/reach"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/live/worker"
 )
@@ -31,7 +31,7 @@ type clients struct {
 
 // clients sets them up. A recipe served by another program has a process for each client. Of ours, some clients have
 // a process if there are process faults.
-func (r *liveCmd) clients(c *console.Context, out *output.Folder, way serving.Access, servers string) (*clients, error) {
+func (r *liveCmd) clients(c *console.Context, out *output.Folder, way reach.Access, servers string) (*clients, error) {
 	all := &clients{ctx: c, close: func() {}}
 	command, foreign := strings.CutPrefix(r.Recipe, worker.Foreign)
 	if !foreign {
@@ -76,7 +76,7 @@ func ownWorker(recipe string) (string, error) {
 }
 
 // startWorkers lets clients run in processes of their own, observed over a connection of this process.
-func (r *liveCmd) startWorkers(all *clients, command string, out *output.Folder, way serving.Access, servers string) error {
+func (r *liveCmd) startWorkers(all *clients, command string, out *output.Folder, way reach.Access, servers string) error {
 	observer, err := OpenSession(all.ctx, way, servers, false)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (l *clients) failed() error {
 }
 
 // openWorker starts a worker behind a link, which injects faults and knows its sessions.
-func openWorker(ctx context.Context, cfg worker.Config, way serving.Access, servers string, observer *live.Session) (*live.Session,
+func openWorker(ctx context.Context, cfg worker.Config, way reach.Access, servers string, observer *live.Session) (*live.Session,
 	error) {
 	between, err := newLink(way, servers)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/cli/serving"
+	"github.com/zktorture/zktorture/internal/cli/reach"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/live/confirm"
 	"github.com/zktorture/zktorture/live/ensemble"
@@ -158,7 +158,7 @@ func openStepped(ctx context.Context, s *stepper.Stepper, how confirm.Opening) (
 	if how.Unconnected {
 		return session, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, serving.OwnConnect)
+	ctx, cancel := context.WithTimeout(ctx, reach.OwnConnect)
 	defer cancel()
 	err = client.WaitSession(ctx)
 	// A recipe that listens would take an event that comes late for news: in the simulation all have come before it begins.

@@ -16,7 +16,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
-	"github.com/zktorture/zktorture/internal/cli/serving"
+	"github.com/zktorture/zktorture/internal/cli/reach"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/live/ensemble"
 	"github.com/zktorture/zktorture/live/ensemble/link"
@@ -45,7 +45,7 @@ type liveCmd struct {
 	Ready    time.Duration `help:"How long a worker process may take until it is ready, not counting the time in which it could not run. Default: 30s." range:">0"`
 	trial    `embed:""`
 
-	serving.AccessFlags `embed:""`
+	reach.AccessFlags `embed:""`
 
 	nodes   int // of servers: those of the user are taken for three
 	plan    *live.FaultPlan
@@ -123,7 +123,7 @@ func (r *liveCmd) onEnsemble(c *console.Context, w *workload.Workload, out *outp
 	}
 	defer e.Stop()
 	r.Root, r.servers = "/zktorture", e
-	way := serving.Access{Alone: e.Alone()}
+	way := reach.Access{Alone: e.Alone()}
 	return r.onServers(c, w, out, way, e.ConnectString(), "")
 }
 
@@ -154,7 +154,7 @@ const (
 	liveDuration = 30 * time.Second // of a run, by default
 )
 
-func (r *liveCmd) onServers(c *console.Context, w *workload.Workload, out *output.Folder, way serving.Access, servers,
+func (r *liveCmd) onServers(c *console.Context, w *workload.Workload, out *output.Folder, way reach.Access, servers,
 	chroot string) error {
 	way.Around = inTurn(pace(r.Rate), r.meter.Observe)
 	history, err := out.Create(index.HistoryName)
@@ -220,7 +220,7 @@ func (r *liveCmd) config() live.Config {
 }
 
 // OpenSession opens a session and waits for it, through a link if there are faults.
-func OpenSession(ctx context.Context, way serving.Access, servers string, linked bool) (*live.Session, error) {
+func OpenSession(ctx context.Context, way reach.Access, servers string, linked bool) (*live.Session, error) {
 	var session live.Session
 	address := servers
 	if linked {
@@ -239,7 +239,7 @@ func OpenSession(ctx context.Context, way serving.Access, servers string, linked
 }
 
 // connect gives a session its client.
-func connect(ctx context.Context, way serving.Access, s *live.Session, servers string) error {
+func connect(ctx context.Context, way reach.Access, s *live.Session, servers string) error {
 	conn, err := way.Open(ctx, servers, LiveSession, counting(s))
 	if err != nil {
 		return err
@@ -278,7 +278,7 @@ func closeLink(l live.Link) {
 type hurtful struct{ *link.Link }
 
 // newLink puts a link before servers.
-func newLink(way serving.Access, servers string) (hurtful, error) {
+func newLink(way reach.Access, servers string) (hurtful, error) {
 	l, err := link.New(link.Config{Servers: strings.Split(servers, ","), Dial: proxy.Dialer(way.Dial),
 		Alone: way.Alone})
 	return hurtful{l}, err

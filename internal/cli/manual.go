@@ -110,15 +110,6 @@ var Manual = manual.Manual{
 		{Meaning: "Judge the history of a queue.", Unrun: true, Line: "torture check history.jsonl --model queue"},
 		{Meaning: "Judge a run on real servers, even one that was killed.", Unrun: true, Line: "torture check results"},
 	}},
-	"proxy": {Statuses: done("It was stopped by Control-C or SIGTERM."), Examples: []manual.Example{
-		{Meaning: "Inject faults between two servers and their clients.", Unrun: true,
-			Line: "torture proxy --servers a:2181,b:2181 --faults all --seed 7 --log faults.jsonl"},
-	}},
-	"serve": {Statuses: done("It was stopped by Control-C or SIGTERM."), Examples: []manual.Example{
-		{Meaning: "Serve one ZooKeeper on port 2181 of this machine.", Unrun: true, Line: "torture serve --port 2181"},
-		{Meaning: "Serve three, with an HTTP address where tests ask for faults.", Unrun: true,
-			Line: "torture serve --size 3 --control 127.0.0.1:0"},
-	}},
 	"list": {Statuses: done("The list was printed."), Examples: []manual.Example{
 		{Meaning: "List all kinds, recipes, faults, strategies and models.", Line: "torture list"},
 	}},

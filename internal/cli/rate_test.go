@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zktorture/zktorture/internal/cli/serving"
+	"github.com/zktorture/zktorture/internal/cli/reach"
 )
 
 func TestPace(t *testing.T) {
@@ -21,7 +21,7 @@ func TestPace(t *testing.T) {
 // Requests are delayed as far as the rate demands, and not at all without one.
 func TestPaceHoldsBack(t *testing.T) {
 	const requests = 21
-	turn := inTurn(pace(1000), serving.NewRunMetrics().Observe)
+	turn := inTurn(pace(1000), reach.NewRunMetrics().Observe)
 	began := time.Now()
 	for range requests {
 		turn("get", "/", func() error { return nil })

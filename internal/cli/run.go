@@ -12,7 +12,7 @@ import (
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/internal/cli/parts"
-	"github.com/zktorture/zktorture/internal/cli/serving"
+	"github.com/zktorture/zktorture/internal/cli/reach"
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
@@ -33,10 +33,10 @@ type trial struct {
 	All            bool    `help:"Print the story of each property that broke, not only that of the likely cause."`
 	output.CIFlags `embed:""`
 
-	serving.MetricsFlags `embed:""`
+	reach.MetricsFlags `embed:""`
 
 	backend, strategy string
-	meter             *serving.RunMetrics
+	meter             *reach.RunMetrics
 }
 
 // find finds the workload, and draws a seed if there is none.
@@ -58,7 +58,7 @@ func (t *trial) within(c *console.Context, begin index.Begin, run func(*output.F
 	if err := t.Probe(); err != nil {
 		return err
 	}
-	t.meter = serving.NewRunMetrics()
+	t.meter = reach.NewRunMetrics()
 	stop, err := t.Serve(c, t.meter.Write)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
-	"github.com/zktorture/zktorture/internal/cli/serving"
+	"github.com/zktorture/zktorture/internal/cli/reach"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/live/ensemble"
 	"github.com/zktorture/zktorture/workload"
@@ -27,7 +27,7 @@ func (r *liveCmd) onServed(c *console.Context, w *workload.Workload, out *output
 		return err
 	}
 	r.Root, r.servers = "/zktorture", s
-	err = r.onServers(c, w, out, serving.Access{}, s.ConnectString(), "")
+	err = r.onServers(c, w, out, reach.Access{}, s.ConnectString(), "")
 	return cmp.Or(err, s.Close())
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/zktorture/zktorture/internal/cli"
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/cli/serving"
+	"github.com/zktorture/zktorture/internal/cli/reach"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/live/confirm"
 	"github.com/zktorture/zktorture/live/ensemble"
@@ -39,7 +39,7 @@ func (z *zooCmd) huntLive(ctx context.Context, servers string, a zoo.Animal) (zo
 	catch := zoo.Catch{Animal: a, TwinClean: true}
 	cfg := live.Config{
 		Open: func(ctx context.Context) (*live.Session, error) {
-			return cli.OpenSession(ctx, serving.Access{}, servers, true)
+			return cli.OpenSession(ctx, reach.Access{}, servers, true)
 		},
 		Root: "/zktorture", Seed: z.Seed, Duration: z.Duration, Clients: a.Clients, Ops: huntOps,
 		Faults: live.ClientFaults, Timeout: cli.LiveSession, Until: a.Property,

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/internal/cli"
-	"github.com/zktorture/zktorture/internal/cli/serving"
+	"github.com/zktorture/zktorture/internal/cli/reach"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
 	"github.com/zktorture/zktorture/sim"
@@ -24,7 +24,7 @@ func TestWhatMayStay(t *testing.T) {
 	for _, a := range animals {
 		r, err := live.Run(t.Context(), a.Twin(), live.Config{
 			Open: func(ctx context.Context) (*live.Session, error) {
-				return cli.OpenSession(ctx, serving.Access{}, e.ConnectString(), false)
+				return cli.OpenSession(ctx, reach.Access{}, e.ConnectString(), false)
 			},
 			Root: "/stays", Seed: 1, Rounds: 6, Clients: 3, Ops: 2, Patience: time.Second,
 		})

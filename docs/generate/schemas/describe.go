@@ -453,6 +453,7 @@ var meanings = map[string]string{
 	"about.Listing.faults":         "the faults of simulated worlds",
 	"about.Listing.kinds":          "the kinds of recipes",
 	"about.Listing.models":         "what histories can be judged against",
+	"about.Listing.properties":     "the properties, with what it means that one breaks; only if they are asked for",
 	"about.Listing.server_faults":  "the faults of real servers",
 	"about.Listing.strategies":     "how episodes can be chosen",
 	"about.Listing.zoo":            "the known bugs",

@@ -16,9 +16,10 @@ import (
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/story/index"
 
-	_ "github.com/zktorture/zktorture"                   // registers formats
-	_ "github.com/zktorture/zktorture/campaign/failures" // registers a format
-	_ "github.com/zktorture/zktorture/zoo/command"       // registers a format
+	_ "github.com/zktorture/zktorture"                     // registers formats
+	_ "github.com/zktorture/zktorture/campaign/failures"   // registers a format
+	_ "github.com/zktorture/zktorture/cmd/torture/serving" // registers a format
+	_ "github.com/zktorture/zktorture/zoo/command"         // registers a format
 )
 
 // fileFormat is a file, or an output.

@@ -15,7 +15,7 @@ import (
 // packages are the folders whose types are in the formats.
 var packages = []string{"campaign", "campaign/failures", "campaign/torture-campaign/status", "docs/generate/schemas",
 	"fakezk/wire/strike", "internal/cli", "internal/cli/about", "internal/cli/output",
-	"internal/cli/serving", "linearizability", "live", "live/ensemble", "live/worker", "sim",
+	"cmd/torture/serving", "linearizability", "live", "live/ensemble", "live/worker", "sim",
 	"sim/internal/cover", "sim/replay", "sim/world", "story", "story/index", "zoo/command"}
 
 // generate returns the schemas, by the names of their files, and the page about them.

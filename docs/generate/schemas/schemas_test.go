@@ -174,7 +174,7 @@ func samples(t *testing.T) map[string][][]byte {
 		"strike":      {documented(t, "proxy.md")},
 		"serve-ready": {documented(t, "serve.md")},
 	}
-	d.torture(0, "run", "counter", "--strategy", "exhaustive", "--clients", "1", "--ops", "1", "--faults", "none", "--certificate", "certificate.json")
+	d.torture(0, "prove", "counter", "--clients", "1", "--ops", "1", "--faults", "none", "--certificate", "certificate.json")
 	found["certificate"] = [][]byte{d.read("certificate.json")}
 	for _, name := range d.glob("counterexamples/*.json") {
 		found["counterexample"] = append(found["counterexample"], d.read(name))

@@ -1,4 +1,3 @@
-// Package serving has the commands proxy and serve, and the flags with which a command reaches servers.
 package serving
 
 import (
@@ -18,22 +17,23 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/cli/reach"
 	"github.com/zktorture/zktorture/internal/resource/memory"
 	"github.com/zktorture/zktorture/live/ensemble/proxy"
 	"github.com/zktorture/zktorture/live/ensemble/proxy/chaosproxy"
 	"github.com/zktorture/zktorture/recipes/zkclient"
 )
 
-// ProxyCmd is a proxy between foreign clients and servers.
-type ProxyCmd struct {
-	Listen       string      `help:"The address that clients connect to, without TLS." default:"127.0.0.1:21810"`
-	Servers      string      `required:"" placeholder:"A:2181,…" help:"Addresses of the servers, without a chroot, which belongs in the clients' connect string."`
-	Expose       bool        `help:"With --tls-cert: allow a --listen address that other machines can reach. Whoever connects to it acts with that certificate."`
-	Faults       proxyFaults `placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out." default:"all"`
-	Log          string      `placeholder:"FILE" help:"Append a line of JSON to this file for each fault that struck. Default: standard output."`
-	oddsFlags    `embed:""`
-	tlsFlags     `embed:""`
-	MetricsFlags `embed:""`
+// proxyCmd is a proxy between foreign clients and servers.
+type proxyCmd struct {
+	Listen             string      `help:"The address that clients connect to, without TLS." default:"127.0.0.1:21810"`
+	Servers            string      `required:"" placeholder:"A:2181,…" help:"Addresses of the servers, without a chroot, which belongs in the clients' connect string."`
+	Expose             bool        `help:"With --tls-cert: allow a --listen address that other machines can reach. Whoever connects to it acts with that certificate."`
+	Faults             proxyFaults `placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out." default:"all"`
+	Log                string      `placeholder:"FILE" help:"Append a line of JSON to this file for each fault that struck. Default: standard output."`
+	oddsFlags          `embed:""`
+	reach.TLSFlags     `embed:""`
+	reach.MetricsFlags `embed:""`
 }
 
 // oddsFlags say how often faults strike, and which.
@@ -44,8 +44,8 @@ type oddsFlags struct {
 }
 
 // Rules implements ruled.
-func (p *ProxyCmd) Rules() []console.Rule {
-	return append(append(p.tlsFlags.Rules(), p.oddsFlags.Rules(len(p.Faults.faults) > 0)...),
+func (p *proxyCmd) Rules() []console.Rule {
+	return append(append(p.TLSFlags.Rules(), p.oddsFlags.Rules(len(p.Faults.faults) > 0)...),
 		console.When(p.TLSCert != "", "expose", "needs --tls-cert"))
 }
 
@@ -60,12 +60,12 @@ func (o *oddsFlags) Rules(faults bool) []console.Rule {
 const everyDefault = 100
 
 // Run executes the command.
-func (p *ProxyCmd) Run(c *console.Context) error {
+func (p *proxyCmd) Run(c *console.Context) error {
 	cfg, err := p.config()
 	if err != nil {
 		return err
 	}
-	reach, err := p.reach()
+	at, err := p.reach()
 	if err != nil {
 		return err
 	}
@@ -82,15 +82,15 @@ func (p *ProxyCmd) Run(c *console.Context) error {
 		return err
 	}
 	defer chaos.Close()
-	stop, err := p.Serve(c, func(e Exposition) { writeMetrics(e, chaos.Stats()) })
+	stop, err := p.Serve(c, func(e reach.Exposition) { writeMetrics(e, chaos.Stats()) })
 	if err != nil {
 		return err
 	}
 	defer stop()
 	fmt.Fprintf(c.Stderr, "torture: %s forwards to %s; faults %s, seed %d\n", chaos.Addr(), strings.Join(cfg.Servers, ","),
 		p.Faults.text, cfg.Seed)
-	if reach != "" {
-		fmt.Fprintln(c.Stderr, "torture: "+reach)
+	if at != "" {
+		fmt.Fprintln(c.Stderr, "torture: "+at)
 	}
 	follow(c, chaos, strikes.failed)
 	err = errors.Join(chaos.Close(), strikes.err, log.Close())
@@ -98,7 +98,7 @@ func (p *ProxyCmd) Run(c *console.Context) error {
 	return err
 }
 
-func (p *ProxyCmd) config() (chaosproxy.Config, error) {
+func (p *proxyCmd) config() (chaosproxy.Config, error) {
 	addresses, chroot, err := zkclient.ParseServers(p.Servers)
 	if err != nil {
 		return chaosproxy.Config{}, err
@@ -107,7 +107,7 @@ func (p *ProxyCmd) config() (chaosproxy.Config, error) {
 		return chaosproxy.Config{}, fmt.Errorf("--servers: a chroot belongs in the clients' connect string: "+
 			"move %s there", chroot)
 	}
-	dial, err := p.dialer()
+	dial, err := p.Dialer()
 	if err != nil {
 		return chaosproxy.Config{}, err
 	}
@@ -117,7 +117,7 @@ func (p *ProxyCmd) config() (chaosproxy.Config, error) {
 
 // reach says how other machines can use the proxy, or is empty. With a certificate they would act as the user, which
 // must be allowed explicitly.
-func (p *ProxyCmd) reach() (string, error) {
+func (p *proxyCmd) reach() (string, error) {
 	address, err := net.ResolveTCPAddr("tcp", p.Listen)
 	switch {
 	case err != nil:
@@ -215,10 +215,10 @@ func statusLine(s chaosproxy.Stats) string {
 }
 
 // writeMetrics writes the metrics of a proxy.
-func writeMetrics(e Exposition, s chaosproxy.Stats) {
-	e.metric("proxy_connections", "gauge", "Connections that are open.")
+func writeMetrics(e reach.Exposition, s chaosproxy.Stats) {
+	e.Metric("proxy_connections", "gauge", "Connections that are open.")
 	fmt.Fprintf(e, "zktorture_proxy_connections %d\n", s.Open)
-	e.counter("proxy_clients_total", "Sessions that clients have opened.", int(s.Clients))
-	e.counter("proxy_requests_total", "Requests that clients have made; pings and the like apart.", int(s.Requests))
-	struckFaults(e, s.Struck)
+	e.Counter("proxy_clients_total", "Sessions that clients have opened.", int(s.Clients))
+	e.Counter("proxy_requests_total", "Requests that clients have made; pings and the like apart.", int(s.Requests))
+	reach.StruckFaults(e, s.Struck)
 }

@@ -1,4 +1,4 @@
-package serving
+package reach
 
 import (
 	"errors"
@@ -36,47 +36,47 @@ func (f *MetricsFlags) Serve(c *console.Context, write func(Exposition)) (stop f
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		write(Exposition{w})
 	})
-	server := &http.Server{Handler: webpage.OwnOnly(mux), ReadHeaderTimeout: metricsPatience, WriteTimeout: metricsPatience}
+	server := &http.Server{Handler: webpage.OwnOnly(mux), ReadHeaderTimeout: Patience, WriteTimeout: Patience}
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			fmt.Fprintf(c.Stderr, "torture: the server of --metrics has stopped: %v\n", err)
 		}
 	}()
 	fmt.Fprintf(c.Stderr, "torture: metrics at http://%v/metrics\n", listener.Addr())
-	warnBeyond(c, "--metrics", listener.Addr(), "read them")
+	WarnBeyond(c, "--metrics", listener.Addr(), "read them")
 	return func() { server.Close() }, nil
 }
 
-// warnBeyond warns of an address at which other machines can reach this one.
-func warnBeyond(c *console.Context, flag string, address net.Addr, do string) {
+// WarnBeyond warns of an address at which other machines can reach this one.
+func WarnBeyond(c *console.Context, flag string, address net.Addr, do string) {
 	if tcp, ok := address.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
 		fmt.Fprintf(c.Stderr, "torture: %s: %v can be reached from other machines, and anyone who connects can %s\n",
 			flag, address, do)
 	}
 }
 
-// metricsPatience is the timeout of a scrape.
-const metricsPatience = 10 * time.Second
+// Patience is the timeout of what is asked over HTTP.
+const Patience = 10 * time.Second
 
 // Exposition is a text in Prometheus's Exposition format, version 0.0.4. Names, help and labels are this command's own, and
 // need no escapes.
 type Exposition struct{ io.Writer }
 
-// metric begins a metric of a type: counter, gauge or histogram.
-func (e Exposition) metric(name, kind, help string) {
+// Metric begins a metric of a type: counter, gauge or histogram.
+func (e Exposition) Metric(name, kind, help string) {
 	fmt.Fprintf(e, "# HELP zktorture_%s %s\n# TYPE zktorture_%s %s\n", name, help, name, kind)
 }
 
-// counter writes a counter without labels.
-func (e Exposition) counter(name, help string, n int) {
-	e.metric(name, "counter", help)
+// Counter writes a counter without labels.
+func (e Exposition) Counter(name, help string, n int) {
+	e.Metric(name, "counter", help)
 	fmt.Fprintf(e, "zktorture_%s %d\n", name, n)
 }
 
-// struckFaults writes how often each fault has struck.
-func struckFaults[K ~string](e Exposition, struck map[K]int) {
+// StruckFaults writes how often each fault has struck.
+func StruckFaults[K ~string](e Exposition, struck map[K]int) {
 	if len(struck) > 0 {
-		e.metric("faults_struck_total", "counter", "Faults that struck.")
+		e.Metric("faults_struck_total", "counter", "Faults that struck.")
 	}
 	for _, name := range slices.Sorted(maps.Keys(struck)) {
 		fmt.Fprintf(e, "zktorture_faults_struck_total{fault=%q} %d\n", name, struck[name])
@@ -105,10 +105,10 @@ func (m *RunMetrics) Following(next func(sim.Progress)) func(sim.Progress) {
 
 func (m *RunMetrics) Write(e Exposition) {
 	p := m.latest.Load()
-	e.counter("episodes_total", "Episodes that were run and judged.", int(p.Episodes))
-	e.counter("operations_total", "Operations of recipes that were begun.", int(p.Operations))
-	e.counter("violations_total", "Episodes in which a property broke.", int(p.Violations))
-	struckFaults(e, p.Struck)
+	e.Counter("episodes_total", "Episodes that were run and judged.", int(p.Episodes))
+	e.Counter("operations_total", "Operations of recipes that were begun.", int(p.Operations))
+	e.Counter("violations_total", "Episodes in which a property broke.", int(p.Violations))
+	StruckFaults(e, p.Struck)
 	m.requests.write(e)
 }
 
@@ -161,7 +161,7 @@ func (d *durations) write(e Exposition) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.all) > 0 {
-		e.metric("request_seconds", "histogram", "How long requests to real servers took, by operation and whether they failed.")
+		e.Metric("request_seconds", "histogram", "How long requests to real servers took, by operation and whether they failed.")
 	}
 	for _, labels := range slices.Sorted(maps.Keys(d.all)) {
 		h, n, end := d.all[labels], 0, shortest

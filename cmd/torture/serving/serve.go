@@ -17,12 +17,13 @@ import (
 	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/cli/reach"
 	"github.com/zktorture/zktorture/internal/resource/memory"
 	"github.com/zktorture/zktorture/internal/wholefile/formats"
 )
 
-// ServeCmd is a ZooKeeper server for tests.
-type ServeCmd struct {
+// serveCmd is a ZooKeeper server for tests.
+type serveCmd struct {
 	Size      int         `default:"1" help:"The number of servers: 1, 3 or 5." range:"1,3,5"`
 	Host      string      `default:"127.0.0.1" help:"Address to listen on. There are no passwords: whoever reaches it can use it."`
 	Port      int         `default:"0" help:"The port of the first server; the others get the ports after it. 0: any free ports." range:"0..65535"`
@@ -44,7 +45,7 @@ type Ready struct {
 }
 
 // Run executes the command.
-func (s *ServeCmd) Run(c *console.Context) error {
+func (s *serveCmd) Run(c *console.Context) error {
 	if err := s.check(); err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func (s *ServeCmd) Run(c *console.Context) error {
 	if err != nil {
 		return err
 	}
-	warnBeyond(c, "--host", ports[0].Addr(), "use the servers")
+	reach.WarnBeyond(c, "--host", ports[0].Addr(), "use the servers")
 	if at.Control, err = s.control(c, servers); err != nil {
 		return err
 	}
@@ -95,14 +96,14 @@ func (s *ServeCmd) Run(c *console.Context) error {
 }
 
 // Rules implements ruled.
-func (s *ServeCmd) Rules() []console.Rule {
+func (s *serveCmd) Rules() []console.Rule {
 	return append([]console.Rule{
 		console.When(s.Repeat == "", "faults every per-minute seed", "cannot be used with --faults-from, because the file determines what strikes"),
 		console.When(s.Repeat != "" || len(s.Faults.faults) > 0, "log", "needs --faults or --faults-from"),
 	}, s.oddsFlags.Rules(len(s.Faults.faults) > 0)...)
 }
 
-func (s *ServeCmd) check() error {
+func (s *serveCmd) check() error {
 	switch {
 	case s.Port+s.Size > 1<<16:
 		return fmt.Errorf("--port %d: there are fewer than %d ports from there on", s.Port, s.Size)
@@ -113,7 +114,7 @@ func (s *ServeCmd) check() error {
 }
 
 // listen opens the ports.
-func (s *ServeCmd) listen() (ports []net.Listener, err error) {
+func (s *serveCmd) listen() (ports []net.Listener, err error) {
 	for i := range s.Size {
 		port := s.Port
 		if port != 0 {
@@ -136,7 +137,7 @@ func closeAll(ports []net.Listener) {
 }
 
 // open lets clients in.
-func (s *ServeCmd) open(servers *server.Server, ports []net.Listener, faults *server.Faults) (at Ready, err error) {
+func (s *serveCmd) open(servers *server.Server, ports []net.Listener, faults *server.Faults) (at Ready, err error) {
 	for i, l := range ports {
 		if err := servers.Open(i, l); err != nil {
 			return at, err
@@ -151,7 +152,7 @@ func (s *ServeCmd) open(servers *server.Server, ports []net.Listener, faults *se
 }
 
 // control serves the control port, if there is one, and returns its URL.
-func (s *ServeCmd) control(c *console.Context, servers *server.Server) (string, error) {
+func (s *serveCmd) control(c *console.Context, servers *server.Server) (string, error) {
 	if s.Control == "" {
 		return "", nil
 	}
@@ -159,15 +160,15 @@ func (s *ServeCmd) control(c *console.Context, servers *server.Server) (string, 
 	if err != nil {
 		return "", fmt.Errorf("--control: %w", err)
 	}
-	web := &http.Server{Handler: servers.Control(), ReadHeaderTimeout: metricsPatience}
+	web := &http.Server{Handler: servers.Control(), ReadHeaderTimeout: reach.Patience}
 	go web.Serve(l)
 	context.AfterFunc(c, func() { web.Close() })
-	warnBeyond(c, "--control", l.Addr(), "inject faults and read all data")
+	reach.WarnBeyond(c, "--control", l.Addr(), "inject faults and read all data")
 	return "http://" + l.Addr().String(), nil
 }
 
 // faults are what strikes by itself; nil: nothing.
-func (s *ServeCmd) faults() (*server.Faults, error) {
+func (s *serveCmd) faults() (*server.Faults, error) {
 	if s.Repeat != "" {
 		return s.plan()
 	}
@@ -182,7 +183,7 @@ func (s *ServeCmd) faults() (*server.Faults, error) {
 }
 
 // plan reads the plan.
-func (s *ServeCmd) plan() (*server.Faults, error) {
+func (s *serveCmd) plan() (*server.Faults, error) {
 	in, err := os.Open(s.Repeat)
 	if err != nil {
 		return nil, console.OfFile("--faults-from "+s.Repeat, err)
@@ -203,7 +204,7 @@ func (s *ServeCmd) plan() (*server.Faults, error) {
 }
 
 // openLog opens the log of what strikes, and lets the faults, if there are any, tell it.
-func (s *ServeCmd) openLog(faults *server.Faults) (file io.WriteCloser, strikes *strikeLog, err error) {
+func (s *serveCmd) openLog(faults *server.Faults) (file io.WriteCloser, strikes *strikeLog, err error) {
 	strikes = &strikeLog{failed: make(chan struct{})}
 	if faults == nil {
 		return console.NopCloser{Writer: io.Discard}, strikes, nil

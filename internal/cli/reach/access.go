@@ -1,4 +1,5 @@
-package serving
+// Package reach has the flags by which a command reaches servers, and is reached by who watches it.
+package reach
 
 import (
 	"context"
@@ -11,26 +12,26 @@ import (
 	"github.com/zktorture/zktorture/recipes/zkclient"
 )
 
-// tlsFlags say how to encrypt connections to the user's servers.
-type tlsFlags struct {
+// TLSFlags say how to encrypt connections to the user's servers.
+type TLSFlags struct {
 	TLSCA         string `name:"tls-ca" placeholder:"FILE" help:"Connect with TLS, and trust the certificate authorities in this file (PEM)."`
 	TLSCert       string `name:"tls-cert" placeholder:"FILE" help:"Connect with TLS, and present this client certificate (PEM)."`
 	TLSKey        string `name:"tls-key" placeholder:"FILE" help:"The private key (PEM) of --tls-cert."`
 	TLSServerName string `name:"tls-server-name" placeholder:"NAME" help:"Connect with TLS, and expect certificates for this name. Default: each server's host."`
 }
 
-func (f *tlsFlags) Rules() []console.Rule {
+func (f *TLSFlags) Rules() []console.Rule {
 	return []console.Rule{console.When(f.TLSCert != "", "tls-key", "needs --tls-cert")}
 }
 
-func (f *tlsFlags) dialer() (zkclient.DialContext, error) {
+func (f *TLSFlags) Dialer() (zkclient.DialContext, error) {
 	return zkclient.TLS{CA: f.TLSCA, Cert: f.TLSCert, Key: f.TLSKey, ServerName: f.TLSServerName}.Dialer()
 }
 
 // AccessFlags are the credentials for the user's servers.
 type AccessFlags struct {
 	Auth     string `placeholder:"FILE|env:NAME" help:"A file or an environment variable that holds a digest credential, user:password. The credential is never printed or written."`
-	tlsFlags `embed:""`
+	TLSFlags `embed:""`
 }
 
 // What bounds the time until the first session. A run knows that the servers that it has started are there; those of the
@@ -50,7 +51,7 @@ type Access struct {
 }
 
 func (f *AccessFlags) Read() (Access, error) {
-	dial, err := f.dialer()
+	dial, err := f.Dialer()
 	if err != nil || f.Auth == "" {
 		return Access{Dial: dial, theirs: true}, err
 	}
