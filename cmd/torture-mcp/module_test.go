@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,8 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/zktorture/zktorture/internal/cli"
-	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/live/ensemble/posix"
 	"github.com/zktorture/zktorture/sim"
 )
@@ -31,12 +28,14 @@ func ownModule(t *testing.T) *agent {
 	return a
 }
 
-// torture runs the command.
-func torture(t *testing.T, args ...string) {
+// newLock writes into a folder what torture new lock does.
+func newLock(t *testing.T, root, dir string) {
 	t.Helper()
-	var out bytes.Buffer
-	if status := cli.Run(t.Context(), args, console.Streams{Stdout: &out, Stderr: &out, Self: "torture"}); status != 0 {
-		t.Fatalf("torture %v: %s", args, &out)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"lock.go", "lock_test.go"} {
+		rewrite(t, filepath.Join(dir, name), read(t, filepath.Join(root, "cmd/torture/scaffold/kinds", name+".txt")), nil)
 	}
 }
 
@@ -44,7 +43,7 @@ func torture(t *testing.T, args ...string) {
 func TestAgentsOwnLock(t *testing.T) {
 	root := repository(t)
 	a := ownModule(t)
-	torture(t, "new", "lock", "lock")
+	newLock(t, root, "lock")
 	run := arguments{"packages": []string{"./lock"}, "faults": "none", "seed": 1, "episodes": 300}
 
 	var all listed
@@ -124,8 +123,9 @@ func (a *agent) passes(in arguments) {
 
 // What cannot be built is neither a pass nor a violation, and says why. Tests end when they are cancelled.
 func TestTestsThatTellNothing(t *testing.T) {
+	root := repository(t)
 	a := ownModule(t)
-	torture(t, "new", "lock", ".")
+	newLock(t, root, ".")
 	template := read(t, "lock_test.go")
 	rewrite(t, "lock_test.go", template, strings.NewReplacer("New(c, path)", "News(c, path)"))
 	var out outcome

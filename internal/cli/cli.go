@@ -22,7 +22,6 @@ import (
 // cli is the command line.
 type cli struct {
 	Run     runCmd     `cmd:"" group:"everyday" help:"Test a recipe under faults, in simulation."`
-	New     newCmd     `cmd:"" group:"everyday" help:"Write an example lock and its test, to be replaced by your own."`
 	Test    testCmd    `cmd:"" group:"everyday" passthrough:"" help:"Run go test in exact mode: the decisions of the Go runtime are drawn, replayed and shrunk, too."`
 	Explain explainCmd `cmd:"" group:"everyday" help:"Tell the story of a counterexample or a history; make pages of a folder of results; say what a property means."`
 	Replay  replayCmd  `cmd:"" group:"everyday" help:"Run a counterexample again, step by step."`

@@ -103,9 +103,6 @@ var Manual = manual.Manual{
 		},
 		Examples: []manual.Example{{Meaning: "Check what works on this machine.", Line: "torture doctor"}},
 	},
-	"new": {Statuses: done("The files were written."), Examples: []manual.Example{
-		{Meaning: "Write an example lock and its test, in a folder of your module.", Line: "torture new lock mylock"},
-	}},
 	"check": {Statuses: verdicts, Examples: []manual.Example{
 		{Meaning: "Judge the history of a queue.", Unrun: true, Line: "torture check history.jsonl --model queue"},
 		{Meaning: "Judge a run on real servers, even one that was killed.", Unrun: true, Line: "torture check results"},

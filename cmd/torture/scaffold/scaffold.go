@@ -1,4 +1,5 @@
-package cli
+// Package scaffold makes the command torture new. A main function imports it for that alone.
+package scaffold
 
 import (
 	"embed"
@@ -9,9 +10,25 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/zktorture/zktorture/internal/cli"
 	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/manual"
 	"github.com/zktorture/zktorture/internal/wholefile"
 )
+
+func init() { cli.Extend(func() any { return new(commands) }, said) }
+
+type commands struct {
+	New newCmd `cmd:"" group:"everyday" help:"Write an example lock and its test, to be replaced by your own."`
+}
+
+var said = manual.Manual{"new": {
+	Statuses: []manual.Status{{Code: console.ExitOK, Meaning: "The files were written."},
+		{Code: console.ExitUnknown, Meaning: "There was an error."}},
+	Examples: []manual.Example{
+		{Meaning: "Write an example lock and its test, in a folder of your module.", Line: "torture new lock mylock"},
+	},
+}}
 
 // newCmd writes a lock and its test, to begin with.
 type newCmd struct {
@@ -43,14 +60,14 @@ func (n *newCmd) Run(c *console.Context) error {
 	return nil
 }
 
-// first is the first step of examples/tutorial.
+// kinds has the first step of examples/tutorial.
 //
-//go:embed first
-var first embed.FS
+//go:embed kinds
+var kinds embed.FS
 
 // firstLock is a file of the lock to begin with, lock.go or lock_test.go, as one of a package of that name.
 func firstLock(file, packageName string) string {
-	text, _ := first.ReadFile("first/" + file + ".txt") // it is there
+	text, _ := kinds.ReadFile("kinds/" + file + ".txt") // it is there
 	return strings.NewReplacer("Package mylock", "Package "+packageName, "package mylock", "package "+packageName).
 		Replace(string(text))
 }

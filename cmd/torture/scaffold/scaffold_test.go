@@ -1,4 +1,4 @@
-package cli
+package scaffold
 
 import (
 	"os"
@@ -12,7 +12,7 @@ import (
 // The lock that torture new writes is that of the tutorial's first step.
 func TestFirstLockIsTheTutorials(t *testing.T) {
 	dir := t.TempDir()
-	patch, err := filepath.Abs("../../examples/tutorial/steps/1.patch")
+	patch, err := filepath.Abs("../../../examples/tutorial/steps/1.patch")
 	if err != nil {
 		t.Fatal(err)
 	}
