@@ -7,7 +7,6 @@ import (
 
 	"github.com/zktorture/zktorture/internal/cli"
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/manual"
 	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/linearizability/histories"
 	"github.com/zktorture/zktorture/live/worker"
@@ -17,18 +16,11 @@ import (
 )
 
 func init() {
-	cli.Extend(func() any { return new(commands) }, manual.Manual{"trace": {
-		Statuses: []manual.Status{{Code: console.ExitOK, Meaning: "The trace was written."},
-			{Code: console.ExitUnknown, Meaning: "There was an error."}},
-		Examples: []manual.Example{
-			{Meaning: "Look at a known bug in Perfetto.", Unrun: true, Line: "torture trace W1.json --out trace.json"},
-			{Meaning: "Look at what the clients of a run on real servers saw.", Unrun: true, Line: "torture trace results/history.jsonl"},
-		},
-	}})
+	cli.Extend(func() any { return new(commands) }, nil)
 }
 
 type commands struct {
-	Trace traceCmd `cmd:"" help:"Write a counterexample, a story or a recorded history as a trace, which Perfetto opens."`
+	Trace traceCmd `cmd:"" hidden:"" help:"Write a counterexample, a story or a recorded history as a trace, which Perfetto opens."`
 }
 
 type traceCmd struct {

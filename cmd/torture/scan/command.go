@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-zookeeper/zk"
 	"golang.org/x/tools/go/packages"
 
 	"github.com/zktorture/zktorture/internal/cli"
@@ -188,17 +189,19 @@ func (s *scanCmd) tests(c *console.Context, m *module, sources *sources, temp st
 }
 
 // otherwise has the targets whose tests fail alone be tested in another way: a path that the servers refuse is given as a
-// key; then nothing is at the path. It returns the names of the tests.
+// key; what misses a znode gets one at the path; then nothing is there. It returns the names of the tests.
 func (p *foundIn) otherwise(results []result) (tests []string) {
 	for _, r := range results {
 		for _, g := range p.targets {
-			switch refuses := strings.Contains(r.Message, "invalid path"); {
+			switch refuses, missing := strings.Contains(r.Message, "invalid path"), strings.Contains(r.Message, zk.ErrNoNode.Error()); {
 			case !r.alone || g.name() != r.Type || g.kind != r.Kind:
 				continue
 			case refuses && !g.bare:
 				g.bare = true
+			case missing && !g.present:
+				g.present = true
 			case g.kind != "service" && g.kind != "registry" && !g.absent:
-				g.absent = true
+				g.absent, g.present = true, false
 			default:
 				continue
 			}

@@ -40,13 +40,14 @@ type sources struct {
 	bodies   map[string]*ast.FuncDecl // by full names, as all here
 	returns  map[string]types.Type    // what a function returns as an interface
 	calls    map[string][]*types.Func
-	reaches  map[string]bool     // the functions that reach a client library
-	creates  map[string][]string // what they create themselves: ephemeral, sequential
+	empties  map[string]*types.Var // the error by which a function may say that there is nothing
+	reaches  map[string]bool       // the functions that reach a client library
+	creates  map[string][]string   // what they create themselves: ephemeral, sequential
 }
 
 func read(all []*packages.Package) *sources {
 	s := &sources{packages: all, bodies: map[string]*ast.FuncDecl{},
-		returns: map[string]types.Type{}, calls: map[string][]*types.Func{}, reaches: map[string]bool{}, creates: map[string][]string{}}
+		returns: map[string]types.Type{}, calls: map[string][]*types.Func{}, empties: map[string]*types.Var{}, reaches: map[string]bool{}, creates: map[string][]string{}}
 	for _, p := range all {
 		for _, file := range p.Syntax {
 			for _, d := range file.Decls {
@@ -77,8 +78,13 @@ func (s *sources) readFunction(p *packages.Package, f *ast.FuncDecl) {
 	ast.Inspect(f.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Ident:
-			if called, is := p.TypesInfo.Uses[n].(*types.Func); is {
-				s.calls[name] = append(s.calls[name], called)
+			switch used := p.TypesInfo.Uses[n].(type) {
+			case *types.Func:
+				s.calls[name] = append(s.calls[name], used)
+			case *types.Var:
+				if used.Pkg() != nil && used.Parent() == used.Pkg().Scope() && !isClient(used.Pkg()) && likeEmpty.MatchString(used.Name()) {
+					s.empties[name] = used
+				}
 			}
 		case *ast.ReturnStmt:
 			if len(n.Results) == 0 {
@@ -209,11 +215,12 @@ type target struct {
 	of               *packages.Package // in which the test is written
 	t                types.Type
 	by               *types.Func // a function or a method that makes one; nil: a composite literal
-	kind             string      // lock, election, queue, registry or service
+	kind             string      // one of kinds
 	take, give, asks *types.Func
 	creates          []string
 	bare             bool // its path is given as a key, without a slash
 	absent           bool // nothing is at its path to begin with
+	present          bool // there always is a znode
 }
 
 // name is the type's, as a part of a name.
@@ -287,10 +294,18 @@ var (
 	leads    = regexp.MustCompile(`^(IsLeader|IsMaster|AmILeader|HasLeadership|HasLock|IsOwner|Leading|LockAcquired)$`)
 	puts     = regexp.MustCompile(`^(Offer|Put|Push|Enqueue|Produce)$`)
 	polls    = regexp.MustCompile(`^(Poll|Take|Pop|Dequeue|Consume)$`)
+	counts   = regexp.MustCompile(`^(Add|Inc|Incr|IncrBy|Increment|IncrementBy|Increase)$`)
+	tells    = regexp.MustCompile(`^(Get|Value|Count|Load|Read|Current|Sum)$`)
+	enters   = regexp.MustCompile(`^Enter$`)
+	leaves   = regexp.MustCompile(`^(Leave|Exit)$`)
 	enlists  = regexp.MustCompile(`^(Register|RegisterService|RegisterInstance|Announce|Join|AddNode|Registry)$`)
 	delists  = regexp.MustCompile(`^(Deregister|Unregister|UnRegister|DeRegister|UnregisterService|DeregisterInstance|Leave|Withdraw)$`)
 	begins   = regexp.MustCompile(`^(Run|Start|Watch|Serve|Init|Listen|Loop|Create|Connect|Open)$`)
 	finishes = regexp.MustCompile(`^(Stop|Close|Shutdown)$`)
+
+	likeEmpty     = regexp.MustCompile(`^[eE]rr.*(Empty|Nothing|No[A-Z][a-z]+)|Empty$`)
+	likeSemaphore = regexp.MustCompile(`(?i)semaphore|^sem$|permits|limiter`)
+	likeCount     = regexp.MustCompile(`(?i)^n$|limit|max|permit|size|count|lease|slot|capacity|part(y|ies)|member|num|total`)
 )
 
 // kinds are the roles of a kind's methods: what is taken, what gives it back, what says that it is held.
@@ -298,8 +313,9 @@ var kinds = []struct {
 	name             string
 	take, give, asks *regexp.Regexp
 }{
-	{"lock", takes, gives, nil}, {"election", stands, resigns, leads}, {"queue", puts, polls, nil}, {"registry", enlists, delists, nil},
-	{"service", begins, finishes, nil},
+	{"semaphore", takes, gives, nil}, {"lock", takes, gives, nil}, {"election", stands, resigns, leads}, {"queue", puts, polls, nil},
+	{"registry", enlists, delists, nil}, {"doublebarrier", enters, leaves, nil}, {"counter", counts, tells, nil},
+	{"lock", takes, finishes, nil}, {"service", begins, finishes, nil},
 }
 
 // classify says which kind a type's methods fit, and whether they reach ZooKeeper.
@@ -325,7 +341,16 @@ func (s *sources) classify(g *target) bool {
 	for _, k := range kinds {
 		g.take, g.give, g.asks = find(k.take), find(k.give), find(k.asks)
 		fits := g.take != nil && g.give != nil && (talks(g.take) || k.name == "election" && talks(g.asks))
-		if k.name == "service" {
+		switch k.name {
+		case "semaphore":
+			fits = fits && likeSemaphore.MatchString(g.name()) && g.counts()
+		case "lock": // of how many there are nothing is known
+			fits = fits && !likeSemaphore.MatchString(g.name())
+		case "doublebarrier":
+			fits = fits && g.counts()
+		case "counter":
+			fits = fits && number(g.take.Signature().Params()) != nil && number(g.give.Signature().Results()) != nil
+		case "service":
 			if g.take != nil && !endless(g.take) {
 				g.take = nil
 			}
@@ -344,6 +369,24 @@ func (s *sources) classify(g *target) bool {
 		}
 	}
 	return false
+}
+
+// counts reports whether the constructor of a target takes a number of users.
+func (g *target) counts() bool {
+	return g.by != nil && slices.ContainsFunc(slices.Collect(g.by.Signature().Params().Variables()), func(p *types.Var) bool {
+		b, is := p.Type().(*types.Basic)
+		return is && b.Info()&types.IsInteger != 0 && likeCount.MatchString(p.Name())
+	})
+}
+
+// number is the first integer of a list; nil if there is none.
+func number(of *types.Tuple) types.Type {
+	for v := range of.Variables() {
+		if b, is := v.Type().(*types.Basic); is && b.Info()&types.IsInteger != 0 {
+			return b
+		}
+	}
+	return nil
 }
 
 // endless reports whether a method takes nothing, or what ends it.

@@ -20,8 +20,6 @@ type maker struct {
 	servers string            // the expression for the addresses
 	path    string            // and for the path of what is shared
 	self    string            // and for a name of who shares it
-	given   bool              // there is c, a connection of go-zookeeper
-	dials   bool              // it needs the addresses, so c is not enough
 	eager   []string          // statements before the first use
 	lines   []string          // statements of the function that makes it
 	unknown []string          // what it could not know
@@ -88,12 +86,6 @@ func (m *maker) variable(t types.Type) string {
 	return name
 }
 
-// at is where the servers are.
-func (m *maker) at() string {
-	m.dials = true
-	return m.servers
-}
-
 // guess notes what could not be known, and returns the expression with a mark.
 func (m *maker) guess(expression, what string) string {
 	m.unknown = append(m.unknown, what)
@@ -109,7 +101,7 @@ func (m *maker) dial(client *types.Package) (conn, events string) {
 		if client.Path() == clientPath && m.servers == "s.Addresses" {
 			option = ", s.Option"
 		}
-		m.eager = append(m.eager, fmt.Sprintf("conn, events, err := %s(%s, 10*%s.Second%s)", m.member(client, "Connect"), m.at(),
+		m.eager = append(m.eager, fmt.Sprintf("conn, events, err := %s(%s, 10*%s.Second%s)", m.member(client, "Connect"), m.servers,
 			m.imported("time", "time"), option), "if err != nil {", "\tpanic(err) // for its arguments only", "}", "_ = events")
 	}
 	return conn, events
@@ -140,9 +132,6 @@ func (m *maker) clientOf(t types.Type) *types.Package {
 func (m *maker) value(t types.Type, name string, of *types.Func) string {
 	if client := m.clientOf(t); client != nil {
 		_, isEvents := t.Underlying().(*types.Chan)
-		if m.given && client.Path() == clientPath && !isEvents {
-			return "c"
-		}
 		conn, events := m.dial(client)
 		if isEvents {
 			return events
@@ -207,7 +196,7 @@ func (m *maker) basic(t types.Type, u *types.Basic, name string) string {
 	}
 	switch {
 	case u.Info()&types.IsString != 0 && !m.inArgs && likeServers.MatchString(name) && !strings.Contains(strings.ToLower(name), "path"):
-		return convert(m.imported("strings", "strings") + ".Join(" + m.at() + `, ",")`)
+		return convert(m.imported("strings", "strings") + ".Join(" + m.servers + `, ",")`)
 	case u.Info()&types.IsString != 0 && likeSelf.MatchString(name):
 		return convert(m.self)
 	case u.Info()&types.IsString != 0 && m.paths == 0 && (likePath.MatchString(name) || name == ""):
@@ -218,6 +207,8 @@ func (m *maker) basic(t types.Type, u *types.Basic, name string) string {
 		return convert(m.guess(`"scan"`, name))
 	case u.Info()&types.IsInteger != 0 && regexp.MustCompile(`(?i)timeout|ttl|interval|sec`).MatchString(name):
 		return convert("10")
+	case u.Info()&types.IsInteger != 0 && (m.g.kind == "semaphore" || m.g.kind == "doublebarrier") && likeCount.MatchString(name):
+		return convert("2")
 	case u.Info()&types.IsNumeric != 0:
 		return convert(m.guess("1", name))
 	case u.Info()&types.IsBoolean != 0:
@@ -235,7 +226,7 @@ func (m *maker) slice(t types.Type, u *types.Slice, name string) string {
 	case basic && b.Kind() == types.Uint8:
 		return m.typed(t) + `("scan")`
 	case basic && b.Kind() == types.String && !m.inArgs && (likeServers.MatchString(name) || !likePath.MatchString(name)):
-		return m.at()
+		return m.servers
 	case basic && b.Kind() == types.String:
 		return m.typed(t) + `{"scan"}`
 	}
@@ -249,7 +240,7 @@ func (m *maker) mapped(t types.Type, u *types.Map, name string, of *types.Func) 
 		for _, key := range m.keysOf(of, name) {
 			switch {
 			case likeServers.MatchString(key):
-				pairs = append(pairs, fmt.Sprintf("%q: %s.Join(%s, \",\")", key, m.imported("strings", "strings"), m.at()))
+				pairs = append(pairs, fmt.Sprintf("%q: %s.Join(%s, \",\")", key, m.imported("strings", "strings"), m.servers))
 			case strings.EqualFold(key, "path"):
 				pairs = append(pairs, fmt.Sprintf("%q: %s", key, m.path))
 			}
@@ -278,17 +269,24 @@ func (m *maker) structure(t types.Type, name, address string) string {
 		isString := types.Identical(f.Type(), types.Typ[types.String])
 		list, isList := f.Type().(*types.Slice)
 		strings := isList && types.Identical(list.Elem(), types.Typ[types.String])
+		_, called := f.Type().Underlying().(*types.Signature)
 		switch {
-		case m.clientOf(f.Type()) != nil, m.inArgs && (isString || strings), (isString || strings) && likeServers.MatchString(f.Name()),
+		case called && m.servers == "i.Servers", m.clientOf(f.Type()) != nil, m.inArgs && (isString || strings), (isString || strings) && likeServers.MatchString(f.Name()),
 			isString && regexp.MustCompile(`(?i)path|root|chroot|prefix|znode`).MatchString(f.Name()), likeLog.MatchString(f.Name()),
-			types.TypeString(f.Type(), nil) == "time.Duration":
+			types.TypeString(f.Type(), nil) == "time.Duration", isString && m.g.by == nil && f.Exported() && likePath.MatchString(f.Name()):
 			fields = append(fields, f.Name()+": "+m.value(f.Type(), f.Name(), nil))
 		}
 	}
 	return address + m.typed(t) + "{" + strings.Join(fields, ", ") + "}"
 }
 
-// callback is a function that does nothing.
+// Names of what a leader is told, and who is none any more.
+var (
+	likeLed  = regexp.MustCompile(`(?i)lead|elect|master|primary|active|promot`)
+	likeOver = regexp.MustCompile(`(?i)stop|lost|lose|end|over|demot|resign|revok|un|standby|follow|step`)
+)
+
+// callback is a function that does nothing, or has a service declare that it leads, or does not.
 func (m *maker) callback(u *types.Signature, name string) string {
 	var params, results []string
 	for p := range u.Params().Variables() {
@@ -302,7 +300,14 @@ func (m *maker) callback(u *types.Signature, name string) string {
 		results = append(results, fmt.Sprintf("_%d %s", i, m.typed(r.Type())))
 	}
 	body := "{}"
-	if len(results) > 0 {
+	switch {
+	case m.servers == "i.Servers" && (likeLed.MatchString(name) || likeOver.MatchString(name)) && u.Results().Len() == 0:
+		leads := fmt.Sprint(!likeOver.MatchString(name))
+		if u.Params().Len() == 1 && types.Identical(u.Params().At(0).Type(), types.Typ[types.Bool]) {
+			leads, params[0] = "leads", "leads bool"
+		}
+		return "func(" + strings.Join(params, ", ") + ") { i.Declare(\"leader\", " + leads + ") }"
+	case len(results) > 0:
 		body = "{ return }"
 	}
 	return m.guess("func("+strings.Join(params, ", ")+") ("+strings.Join(results, ", ")+") "+body, name+": what it is told is not looked at")

@@ -45,7 +45,7 @@ type result struct {
 }
 
 // ranks are the properties from the worst on. What is not listed is not accused of: what a recipe may mean.
-var ranks = strings.Fields(`exclusion lost duplicate phantom fencing ghost silent-end belief stale-leader deadlock lost-wakeup self-block
+var ranks = strings.Fields(`exclusion lost duplicate counted-twice lost-update early-enter early-leave phantom fencing ghost silent-end belief stale-leader deadlock lost-wakeup self-block
 	orphan progress idle unusable hang deaf diverged startup herd watch-leak leak`)
 
 // rank is a result's place: findings first.

@@ -108,7 +108,7 @@ func TestScanExact(t *testing.T) {
 	c := scan(t, &out)
 	styles(t)
 	there, _ := os.ReadFile(filepath.Join("there", fileName))
-	s := &scanCmd{Packages: []string{"./locked", "./kept", "./there", "./plain"}, Episodes: 300, Seed: 1, JSON: true}
+	s := &scanCmd{Packages: []string{"./locked", "./counted", "./elected", "./kept", "./there", "./plain"}, Episodes: 300, Seed: 1, JSON: true}
 	if err := s.Run(c); err != console.VerdictError(console.ExitViolation) {
 		t.Fatal(err)
 	}
@@ -120,7 +120,8 @@ func TestScanExact(t *testing.T) {
 	for _, r := range results {
 		got = append(got, fmt.Sprintf("%s %s %s", filepath.Base(r.Package), r.Outcome, r.Property))
 	}
-	if want := []string{"locked found progress", "kept look ", "there clean "}; !slices.Equal(got, want) {
+	if want := []string{"counted found exclusion", "elected found belief", "locked found orphan", "elected look ", "kept look ",
+		"counted clean ", "counted clean ", "there clean "}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q:\n%s", got, want, out.String())
 	}
 	if now, _ := os.ReadFile(filepath.Join("there", fileName)); string(now) != string(there) {

@@ -38,40 +38,32 @@ type file struct {
 
 // add writes the test of a target; false if nothing makes a value.
 func (f *file) add(s *sources, g *target, sees func(types.Object) bool) bool {
-	write := map[string]func(w *writer) string{"lock": (*writer).lock, "election": (*writer).election, "queue": (*writer).queue}[g.kind]
-	var w *writer
-	text := ""
-	for _, given := range []bool{true, false} {
-		w = &writer{&maker{sources: s, g: g, within: f.within, sees: sees, imports: maps.Clone(f.imports), servers: "s.Addresses", path: "path",
-			self:  "rand.Text()",
-			given: given && write != nil, taken: map[string]bool{}, making: map[string]bool{}}}
-		if write == nil {
-			w.servers, w.self = "i.Servers", `fmt.Sprint("scan-", i.Number)`
-		}
-		made, ok := w.target()
-		if !ok {
-			return false
-		}
-		w.lines = append(w.lines, "return "+made+", nil")
-		if write == nil {
-			text = w.service()
-		} else {
-			text = write(w)
-		}
-		if text == "" { // its methods do not fit the kind
-			g.kind, g.take, g.give = "service", nil, nil
-			return f.add(s, g, sees)
-		}
-		if !w.given || !w.dials {
-			break
-		}
+	write := map[string]func(w *writer) string{"lock": (*writer).lock, "semaphore": (*writer).lock,
+		"election": (*writer).election, "queue": (*writer).queue, "counter": (*writer).counter, "doublebarrier": (*writer).doubleBarrier}[g.kind]
+	w := &writer{&maker{sources: s, g: g, within: f.within, sees: sees, imports: maps.Clone(f.imports), servers: "s.Addresses", path: "path",
+		self: "rand.Text()", taken: map[string]bool{}, making: map[string]bool{}}}
+	if write == nil {
+		w.servers, w.self = "i.Servers", `fmt.Sprint("scan-", i.Number)`
+		write = (*writer).service
+	}
+	made, ok := w.target()
+	if !ok {
+		return false
+	}
+	w.lines = append(w.lines, "return "+made+", nil")
+	text := write(w)
+	if text == "" { // its methods do not fit the kind
+		g.kind, g.take, g.give = "service", nil, nil
+		return f.add(s, g, sees)
 	}
 	name := strings.ToUpper(g.name()[:1]) + g.name()[1:]
 	for n, base := 2, name; slices.ContainsFunc(f.tests, func(t *test) bool { return t.Name == "TestScan"+name }); n++ {
 		name = fmt.Sprint(base, n)
 	}
 	f.imports = w.imports
-	f.tests = append(f.tests, &test{g, "TestScan" + name, w.unknown, write != nil && !pathUsed.MatchString(strings.Replace(text, "path: path, id", "", 1)), strings.ReplaceAll(text, "NAME", name)})
+	used := strings.NewReplacer("path: path, id: rand.Text()", "", "path string", "").Replace(text)
+	apart := w.servers == "s.Addresses" && (strings.Contains(used, "rand.Text()") || strings.Contains(used, "a.id")) && !pathUsed.MatchString(used)
+	f.tests = append(f.tests, &test{g, "TestScan" + name, w.unknown, apart, strings.ReplaceAll(text, "NAME", name)})
 	return true
 }
 
@@ -83,26 +75,27 @@ type writer struct{ *maker }
 
 // constructor is the function that makes the adapter NAME.
 func (w *writer) constructor() string {
-	connected := "s workload.Servers"
-	if !w.dials {
-		connected = "c *" + w.imported(clientPath, "zk") + ".Conn"
-	}
 	body := strings.Join(w.lines, "\n")
-	return fmt.Sprintf("func(%s, path string) %%s {\n%s\nreturn &scanNAME{scanned: scanned[%s]{path: path, id: rand.Text(), make: func() (made %s, err error) {\n%s\n}}}\n}",
-		connected, strings.Join(w.eager, "\n"), w.typed(w.g.t), w.typed(w.g.t), body)
+	return fmt.Sprintf("func(s workload.Servers, path string) %%s {\n%s\nreturn &scanNAME{scanned: scanned[%s]{path: path, id: rand.Text(), make: func() (made %s, err error) {\n%s\n}}}\n}",
+		strings.Join(w.eager, "\n"), w.typed(w.g.t), w.typed(w.g.t), body)
 }
 
 // of is the test of a kind.
 func (w *writer) of(kind, contract, rest string, waived ...string) string {
 	w.imported("testing", "testing")
 	w.imported("github.com/zktorture/zktorture/workload", "workload")
-	waived = append(waived, "order", "herd", "exclusion-in-session", "unexpected-error", "goroutine-leak", "false-lost", "watch-leak", "leak", "unusable")
+	waived = append(waived, "order", "herd", "unexpected-error", "goroutine-leak", "false-lost", "watch-leak", "leak")
 	doc := fmt.Sprintf("// TestScanNAME tortures %s as a%s %s. What is waived a %s of its kind may promise, and scan cannot know.\n",
 		w.g.name(), map[bool]string{true: "n"}[kind == "election"], kind, kind)
 	made := strings.Replace(w.constructor(), "%s", "workload."+contract, 1)
-	title := strings.ToUpper(kind[:1]) + kind[1:]
-	return doc + "func TestScanNAME(t *testing.T) {\nscanTest(t, workload.Of(workload." + title + ", " + made +
-		",\n" + map[bool]string{false: "workload.Existing(), "}[w.g.absent] + "workload.Waive(\"" + strings.Join(waived, `", "`) + "\")))\n}\n\n" + rest
+	title := "workload." + strings.ToUpper(kind[:1]) + kind[1:]
+	if kind = strings.Replace(kind, "doubleb", "double b", 1); kind == "semaphore" || kind == "double barrier" {
+		title = "func(new func(recipes.Conn, string) workload." + contract + ", o ...workload.Option) *workload.Workload {\nreturn workload." +
+			map[string]string{"semaphore": "Semaphore", "double barrier": "DoubleBarrier"}[kind] + "(2, new, o...)\n}"
+	}
+	return doc + "func TestScanNAME(t *testing.T) {\nscanTest(t, func(o ...workload.Option) *workload.Workload { return workload.Of(" + title + ", " + made +
+		",\nappend(o, " + map[bool]string{false: "workload.Existing(), "}[w.g.absent] +
+		map[bool]string{true: "workload.SetUp(scanThere), "}[w.g.present] + "workload.Waive(\"" + strings.Join(waived, `", "`) + "\"))...)\n})\n}\n\n" + rest
 }
 
 // invoke is a call of a method of made, in which a context ends what can be ended; ends says whether it can.
@@ -173,6 +166,63 @@ func (w *writer) gives(method string, hold types.Type, also string) string {
 
 var tries = regexp.MustCompile(`^(Try|Claim)`)
 
+// call is a method of an adapter that calls f, with what has to be said of its error.
+func (w *writer) call(method string, f *types.Func) string {
+	call, _ := w.invoke(f, "ctx", nil)
+	list, has := results(f, map[string]string{"error": "err"})
+	if !has["err"] {
+		return ""
+	}
+	return fmt.Sprintf("func (a *scanNAME) %s(ctx context.Context) error {\nmade, err := a.get()\nif err != nil {\nreturn scanError(err)\n}\n%s\nreturn scanError(err)\n}\n\n",
+		method, strings.Replace(assigned(list, call), ":=", "=", 1))
+}
+
+func (w *writer) doubleBarrier() string {
+	w.imported("context", "context")
+	enter, leave := w.call("Enter", w.g.take), w.call("Leave", w.g.give)
+	if enter == "" || leave == "" {
+		return ""
+	}
+	return w.of("doublebarrier", "Rendezvous", "type scanNAME struct {\nscanned["+w.typed(w.g.t)+"]\n}\n\n"+enter+leave, "hang")
+}
+
+func (w *writer) counter() string {
+	w.imported("context", "context")
+	delta := number(w.g.take.Signature().Params())
+	method := func(params string, f *types.Func) (text string, sum bool) {
+		var args []string
+		for p := range f.Signature().Params().Variables() {
+			switch {
+			case types.TypeString(p.Type(), nil) == "context.Context":
+				args = append(args, "ctx")
+			case delta != nil && f == w.g.take && types.Identical(p.Type(), delta):
+				args = append(args, w.typed(delta)+"(delta)")
+			default:
+				return "", false
+			}
+		}
+		of := map[string]string{"error": "err"}
+		told := number(f.Signature().Results())
+		if told != nil {
+			of[types.TypeString(told, nil)] = "n"
+		}
+		list, has := results(f, of)
+		if !has["err"] {
+			return "", false
+		}
+		result := map[bool]string{true: "int64(n)", false: "0"}[told != nil]
+		return fmt.Sprintf("func (a *scanNAME) %s (int64, error) {\nmade, err := a.get()\nif err != nil {\nreturn 0, scanError(err)\n}\n%s\nreturn %s, scanError(err)\n}\n\n",
+			params, strings.Replace(assigned(list, "made."+f.Name()+"("+strings.Join(args, ", ")+")"), "err := ", "err = ", map[bool]int{false: 1}[told != nil]), result), told != nil
+	}
+	add, sum := method("Add(ctx context.Context, delta int64)", w.g.take)
+	get, _ := method("Get(ctx context.Context)", w.g.give)
+	if add == "" || get == "" {
+		return ""
+	}
+	return w.of("counter", "Adder", "type scanNAME struct {\nscanned["+w.typed(w.g.t)+"]\n}\n\n"+add+get+
+		fmt.Sprintf("func (a *scanNAME) Adds() (negative, sum bool) { return false, %v }\n\n", sum), "hang", "undeclared", "stale-get")
+}
+
 func (w *writer) lock() string {
 	w.imported("context", "context")
 	take := w.g.take
@@ -206,7 +256,15 @@ func (w *writer) lock() string {
 		lines += "\na.lost = lost"
 		methods = "// Lost is closed when the hold is lost.\nfunc (a *scanNAME) Lost() <-chan struct{} { return a.lost }\n\n"
 	}
-	begin := "func (a *scanNAME) Lock(ctx context.Context) error {\nmade, err := a.get()\nif err != nil {\nreturn scanError(err)\n}\n"
+	taking, giving, contract := "Lock", "Unlock", "Locker"
+	if w.g.kind == "semaphore" {
+		taking, giving, contract = "Acquire", "Release", "Permitter"
+	}
+	also := ""
+	if finishes.MatchString(w.g.give.Name()) {
+		also = "a.made = nil\n" // it is used once
+	}
+	begin := "func (a *scanNAME) " + taking + "(ctx context.Context) error {\nmade, err := a.get()\nif err != nil {\nreturn scanError(err)\n}\n"
 	repeats := has["ok"] || tries.MatchString(take.Name())
 	switch {
 	case repeats: // it is called until it says yes
@@ -234,12 +292,12 @@ func (w *writer) lock() string {
 		lines += "\nreturn nil"
 	}
 	rest := "type scanNAME struct {\nscanned[" + w.typed(w.g.t) + "]\n" + fields + "}\n\n" + begin + lines + "\n}\n\n" +
-		w.gives("Unlock", hold, "") + methods
+		w.gives(giving, hold, also) + methods
 	waived := []string{}
 	if !ends && !repeats {
 		waived = append(waived, "hang")
 	}
-	return w.of("lock", "Locker", rest, waived...)
+	return w.of(w.g.kind, contract, rest, waived...)
 }
 
 func (w *writer) election() string {
@@ -342,13 +400,18 @@ func (w *writer) queue() string {
 	if getsString {
 		data = "[]byte(data)"
 	}
-	w.unknown = append(w.unknown, "how "+w.g.give.Name()+" says that there is nothing")
+	says := ""
+	if empty := w.empties[w.g.give.FullName()]; empty != nil && w.sees(empty) {
+		says = " || errors.Is(err, " + w.object(empty) + ")"
+	} else {
+		w.unknown = append(w.unknown, "how "+w.g.give.Name()+" says that there is nothing")
+	}
 	rest := "type scanNAME struct {\nscanned[" + w.typed(w.g.t) + "]\n}\n\nfunc (a *scanNAME) Offer(ctx context.Context, data []byte) error {\nmade, err := a.get()\nif err != nil {\nreturn scanError(err)\n}\n" +
 		strings.Replace(assigned(put, args(w.g.take, item)), "err := ", "err = ", 1) + "\nreturn scanError(err)\n}\n\n" +
 		"func (a *scanNAME) Poll(ctx context.Context) ([]byte, error) {\nmade, err := a.get()\nif err != nil {\nreturn nil, scanError(err)\n}\n" +
-		assigned(got, args(w.g.give, "")) + "\nif err == nil && len(data) == 0 {\nreturn nil, " +
+		assigned(got, args(w.g.give, "")) + "\nif err == nil && len(data) == 0" + says + " {\nreturn nil, " +
 		w.imported("github.com/zktorture/zktorture/recipes", "recipes") +
-		".ErrEmpty\n}\nreturn " + data + ", scanError(err) // TODO(scan): recipes.ErrEmpty when there is nothing\n}\n\n"
+		".ErrEmpty\n}\nreturn " + data + ", scanError(err)" + map[bool]string{true: " // TODO(scan): recipes.ErrEmpty when there is nothing"}[says == ""] + "\n}\n\n"
 	return w.of("queue", "Queuer", rest, "hang", "false-empty", "stale-peek", "progress", "lost")
 }
 
@@ -398,8 +461,9 @@ func (w *writer) service() string {
 	if strings.Contains(whole, "path") {
 		used = "const path = \"/scan\"\n"
 	}
-	return fmt.Sprintf("// TestScanNAME tortures %s as a whole service: what is made runs in each instance.\nfunc TestScanNAME(t *testing.T) {\nscanTest(t, %s.Service{Start: func(ctx context.Context, i *%s.Instance) error {\n%s%s\nmade, err := func() (made %s, err error) {\n%s\n}()\nif err != nil {\nreturn err\n}\n%s_ = made\n%sreturn nil\n}}.Workload())\n}\n\n",
-		w.g.name(), service, service, used, strings.Join(w.eager, "\n"), w.typed(w.g.t), lines, deferred, body)
+	return fmt.Sprintf("// TestScanNAME tortures %s as a whole service: what is made runs in each instance.\nfunc TestScanNAME(t *testing.T) {\nscanTest(t, func(o ...workload.Option) *workload.Workload { return %s.Service{Start: func(ctx context.Context, i *%s.Instance) error {\n%s%s\nmade, err := func() (made %s, err error) {\n%s\n}()\nif err != nil {\nreturn err\n}\n%s_ = made\n%sreturn nil\n}}.Workload(%s...) })\n}\n\n",
+		w.g.name(), service, service, used, strings.Join(w.eager, "\n"), w.typed(w.g.t), lines, deferred, body,
+		map[bool]string{false: "o", true: "append(o, workload.SetUp(func(c recipes.Conn, _ string) error { return scanThere(c, \"/scan\") }))"}[w.g.present])
 }
 
 // helpers are what the tests of a file share.
@@ -440,6 +504,15 @@ func scanGiven(err error) error {
 	return err
 }
 
+// scanThere makes a znode at a path.
+func scanThere(c recipes.Conn, path string) error {
+	_, err := c.Create(path, []byte("0"), 0, zk.WorldACL(zk.PermAll))
+	if errors.Is(err, zk.ErrNodeExists) {
+		return nil
+	}
+	return err
+}
+
 // scanKey is a path as a key of a store, without a slash.
 func scanKey(path string) string {
 	return path[strings.LastIndex(path, "/")+1:]
@@ -456,12 +529,12 @@ func scanStop(ctx context.Context) chan struct{} {
 
 // scanTest is how each test runs.
 const scanTest = `// scanTest tries the test itself first: what fails alone, without a fault, is mostly its own.
-func scanTest(t *testing.T, w *workload.Workload) {
+func scanTest(t *testing.T, of func(...workload.Option) *workload.Workload) {
 	t.Helper()
 	if t.Run("alone", func(t *testing.T) {
-		sim.Check(t, w, sim.WithClients(1), sim.WithFaults("none"), sim.WithEpisodes(10))
+		sim.Check(t, of(), sim.WithClients(1), sim.WithFaults("none"), sim.WithEpisodes(10))
 	}) {
-		t.Run("faults", func(t *testing.T) { sim.Check(t, w) })
+		t.Run("faults", func(t *testing.T) { sim.Check(t, of(workload.Waive("unusable"))) })
 	}
 }
 `
