@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture"
+	_ "github.com/zktorture/zktorture/cmd/torture/serving" // torture serve
 )
 
 const (

@@ -162,11 +162,12 @@ func (t *track) command() string {
 	if j.Animal != "" {
 		return fmt.Sprintf("%s zoo %s --seed %d%s", t.program, j.Animal, j.Seed, flag(j.Exact, "--exact"))
 	}
-	line := fmt.Sprintf("%s run %s --recipe %s --strategy %s --seed %d --faults %s --clients %d --ops %d",
-		t.program, j.Kind, quoted(j.Recipe), j.Strategy, j.Seed, quoted(j.Faults), j.Clients, j.Ops)
+	same := fmt.Sprintf(" --seed %d --faults %s --clients %d --ops %d", j.Seed, quoted(j.Faults), j.Clients, j.Ops)
+	job := j.Kind + " --recipe " + quoted(j.Recipe)
 	if j.Strategy == sim.Exhaustive {
-		return line + fmt.Sprintf(" --at-most %d", j.AtMost) + flag(j.Plain, "--plain")
+		return fmt.Sprintf("%s prove %s%s --at-most %d%s", t.program, job, same, j.AtMost, flag(j.Plain, "--plain"))
 	}
+	line := fmt.Sprintf("%s run %s --strategy %s%s", t.program, job, j.Strategy, same)
 	line += fmt.Sprintf(" --episodes %d", found.episodes)
 	return line + flag(j.Exact, "--exact") + flag(j.Wire, "--wire")
 }

@@ -71,6 +71,7 @@ func rulesOf(node *kong.Node) []console.Rule {
 var required = map[string][]string{
 	"run": {"lock"}, "replay": {"f"}, "explain": {"f"},
 	"live": {"lock"}, "prove": {"lock"}, "check": {"f"}, "proxy": {"--servers", "a:1"}, "clean": {"--servers", "a:1"},
+	"trace": {"f"},
 }
 
 // TestMisuse gives every flag of every command what its tags and rules rule out. Each is refused in one line, that names
