@@ -4,10 +4,11 @@ package main
 
 import (
 	"github.com/zktorture/zktorture"
-	_ "github.com/zktorture/zktorture/cmd/torture/perfetto" // torture trace
-	_ "github.com/zktorture/zktorture/cmd/torture/scaffold" // torture new
-	_ "github.com/zktorture/zktorture/cmd/torture/scan"     // torture scan
-	_ "github.com/zktorture/zktorture/cmd/torture/serving"  // torture serve and proxy
+	_ "github.com/zktorture/zktorture/cmd/torture/operators" // what who operates servers asks of torture live
+	_ "github.com/zktorture/zktorture/cmd/torture/perfetto"  // torture trace
+	_ "github.com/zktorture/zktorture/cmd/torture/scaffold"  // torture new
+	_ "github.com/zktorture/zktorture/cmd/torture/scan"      // torture scan
+	_ "github.com/zktorture/zktorture/cmd/torture/serving"   // torture serve and proxy
 	buildversion "github.com/zktorture/zktorture/internal/version"
 	_ "github.com/zktorture/zktorture/zoo/command" // torture zoo and list zoo
 )

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"html/template"
 	"maps"
 	"os"
 
@@ -13,9 +14,12 @@ import (
 
 	"github.com/zktorture/zktorture/internal/cli/about"
 	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/internal/manual"
 	"github.com/zktorture/zktorture/internal/resource/memory"
+	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/live/worker"
+	"github.com/zktorture/zktorture/story/index"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -53,6 +57,13 @@ var extensions []func() any
 func Extend(fresh func() any, said manual.Manual) {
 	extensions = append(extensions, fresh)
 	maps.Copy(Manual, said)
+}
+
+// Operators is what a program has for those who operate servers: it watches a run on them until stop is called, and makes
+// a part of the page about it. It is set by functions init, as with [Extend].
+var Operators struct {
+	Watch   func(c *console.Context, on live.Servers, out *output.Folder) (stop func())
+	Section func(dir string, run index.Begin) template.HTML
 }
 
 // Main is the command torture with additional kinds, or additional recipes of existing kinds, as

@@ -62,8 +62,15 @@ func (e *explainCmd) Run(c *console.Context) error {
 	if e.JSON {
 		return json.NewEncoder(c.Stdout).Encode(s)
 	}
+	if e.HTML == "-" {
+		return s.HTML(c.Stdout)
+	}
 	if e.HTML != "" {
-		return writeStory(c, "--html", e.HTML, s.Title, s.HTML)
+		if err := wholefile.WriteBy(e.HTML, s.HTML); err != nil {
+			return fmt.Errorf("--html: %w", err)
+		}
+		_, err := fmt.Fprintf(c.Stdout, "%s: %s\n", e.HTML, s.Title)
+		return err
 	}
 	options, to := textOptions(c.Streams), c.Stdout
 	if options.Color {
@@ -84,19 +91,6 @@ func printAdvice(w io.Writer, property string, a story.Advice) {
 		fmt.Fprint(w, console.Hanging(when+": ", r.Text+".", "  "))
 		fmt.Fprintf(w, "  %s\n\n", r.Link())
 	}
-}
-
-// writeStory writes a story in a form to the file that a flag names, and prints its name and title. It replaces an
-// existing file. On failure it leaves no partial file.
-func writeStory(c *console.Context, flag, name, title string, write func(io.Writer) error) error {
-	if name == "-" {
-		return write(c.Stdout)
-	}
-	if err := wholefile.WriteBy(name, write); err != nil {
-		return fmt.Errorf("%s: %w", flag, err)
-	}
-	_, err := fmt.Fprintf(c.Stdout, "%s: %s\n", name, title)
-	return err
 }
 
 func (e *explainCmd) story(c *console.Context) (*story.Story, error) {

@@ -182,6 +182,9 @@ func (r *liveCmd) onServers(c *console.Context, w *workload.Workload, out *outpu
 	cfg.Open, cfg.Start, cfg.Processes = clients.open, clients.start, clients.starts
 	cfg.Admin = func(ctx context.Context) (*live.Session, error) { return OpenSession(ctx, way, servers, false) }
 	cfg.History, cfg.Strikes, cfg.Progress = history, strikes, r.meter.Following(bar.Show)
+	if Operators.Watch != nil {
+		defer Operators.Watch(c, r.servers, out)()
+	}
 	result, err := live.Run(clients.ctx, w, cfg)
 	bar.Line.End()
 	if err := cmp.Or(clients.failed(), err); err != nil {
@@ -221,8 +224,7 @@ func (r *liveCmd) config() live.Config {
 
 // OpenSession opens a session and waits for it, through a link if there are faults.
 func OpenSession(ctx context.Context, way reach.Access, servers string, linked bool) (*live.Session, error) {
-	var session live.Session
-	address := servers
+	session, address := &live.Session{}, servers
 	if linked {
 		between, err := newLink(way, servers)
 		if err != nil {
@@ -231,25 +233,17 @@ func OpenSession(ctx context.Context, way reach.Access, servers string, linked b
 		session.Link, address = between, between.Addr()
 		way.Dial = nil // the link does
 	}
-	if err := connect(ctx, way, &session, address); err != nil {
+	conn, err := way.Open(ctx, address, LiveSession, counting(session))
+	if err != nil {
 		closeLink(session.Link)
 		return nil, fmt.Errorf("%s: %w", servers, err)
 	}
-	return &session, nil
-}
-
-// connect gives a session its client.
-func connect(ctx context.Context, way reach.Access, s *live.Session, servers string) error {
-	conn, err := way.Open(ctx, servers, LiveSession, counting(s))
-	if err != nil {
-		return err
-	}
-	s.Conn = way.Observed(conn)
-	s.Close = func() {
+	session.Conn = way.Observed(conn)
+	session.Close = func() {
 		conn.Close()
-		closeLink(s.Link)
+		closeLink(session.Link)
 	}
-	return nil
+	return session, nil
 }
 
 // counting makes a session count its losses, from its client's events.

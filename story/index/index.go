@@ -28,6 +28,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"html/template"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -60,7 +61,8 @@ type Index struct {
 	Runs       []Run
 	Violations []Violation
 	Histories  []History
-	Problems   []Problem // unreadable files, and stories that cannot be told
+	Problems   []Problem       // unreadable files, and stories that cannot be told
+	Sections   []template.HTML // of Options.Section
 }
 
 // Violation is a file with a violation.
@@ -89,6 +91,8 @@ type Options struct {
 	// Model returns the model of a recipe; the error says why there is none. Without Model no history
 	// is judged.
 	Model func(workload, recipe string) (Model, error)
+	// Section, if set, makes a part of the page about the run of a folder; empty for none.
+	Section func(dir string, run Begin) template.HTML
 	// Judging bounds the time to judge all histories of the folder; default a minute.
 	Judging time.Duration
 	// Command is how to call torture, for commands on a page; default torture.
@@ -113,17 +117,12 @@ func Build(ctx context.Context, dir string, o Options) (*Index, error) {
 	}
 	b.join()
 	b.histories()
-	b.index.sort()
+	slices.SortStableFunc(b.index.Runs, func(x, y Run) int { return cmp.Compare(x.File, y.File) })
+	slices.SortStableFunc(b.index.Violations, func(x, y Violation) int { return cmp.Compare(x.File, y.File) })
 	if ctx.Err() != nil {
 		return nil, ctx.Err() // during the last file
 	}
 	return b.index, wholefile.WriteBy(filepath.Join(dir, Name), b.index.write)
-}
-
-// sort sorts by file the lists that are not in that order yet.
-func (x *Index) sort() {
-	slices.SortStableFunc(x.Runs, func(a, b Run) int { return cmp.Compare(a.File, b.File) })
-	slices.SortStableFunc(x.Violations, func(a, b Violation) int { return cmp.Compare(a.File, b.File) })
 }
 
 // builder is the state of [Build].

@@ -62,8 +62,9 @@ func (b *builder) judge(m Model, objects []object, end time.Time) (worst lineari
 	for _, o := range objects {
 		left := time.Until(end)
 		if left <= 0 || b.ctx.Err() != nil {
-			return undecided(fmt.Sprintf("the time that an index takes for judging, %v, was over; "+
-				"by itself: %s check FILE %s", b.options.Judging, b.options.Command, m.Flags)), nil
+			return linearizability.Verdict{Outcome: linearizability.Undetermined,
+				Reason: fmt.Sprintf("the time that an index takes for judging, %v, was over; by itself: %s check FILE %s",
+					b.options.Judging, b.options.Command, m.Flags)}, nil
 		}
 		v := linearizability.Check(m.Model, o.operations,
 			linearizability.Options{Timeout: min(left, 10*time.Second)})[0]
@@ -75,10 +76,6 @@ func (b *builder) judge(m Model, objects []object, end time.Time) (worst lineari
 		}
 	}
 	return worst, of
-}
-
-func undecided(reason string) linearizability.Verdict {
-	return linearizability.Verdict{Outcome: linearizability.Undetermined, Reason: reason}
 }
 
 // accuse lists a history that breaks its model, with the object's story.

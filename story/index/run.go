@@ -90,7 +90,11 @@ func (b *builder) join() {
 		listed[path.Dir(r.File)] = true
 	}
 	for _, dir := range slices.Sorted(maps.Keys(b.begins)) {
-		if begin := b.begins[dir]; !listed[dir] {
+		begin := b.begins[dir]
+		if b.options.Section != nil {
+			b.index.Sections = append(b.index.Sections, b.options.Section(b.path(dir), begin))
+		}
+		if !listed[dir] {
 			b.index.Runs = append(b.index.Runs, Run{File: path.Join(dir, BeginName), Verdict: "unknown",
 				Reason:   "it has no result yet: it is under way, or was killed",
 				Workload: begin.Workload, Recipe: begin.Recipe, Backend: begin.Backend,

@@ -1,0 +1,148 @@
+package operators
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/zktorture/zktorture/internal/cli/output"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/histories"
+	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/story/index"
+)
+
+// result is what the page says of a run's result.
+type result struct {
+	Verdict   string         `json:"verdict"`
+	Reason    string         `json:"reason"`
+	NotJudged []string       `json:"not_judged"`
+	Faults    map[string]int `json:"faults"` // times struck
+	Recovery  float64        `json:"recovery_s"`
+	Elapsed   float64        `json:"elapsed_s"`
+}
+
+// run is what a folder says of a run. Moments are nanoseconds since it began.
+type run struct {
+	begin      index.Begin
+	result     *result // nil if there is none
+	operations []operation
+	hurts      []live.ServerStrike // that have struck
+	strikes    []int64             // when faults of clients did
+	reigns     []reign             // nil if nobody watched
+	end        int64
+	missing    []string // what could not be read, and why
+}
+
+// operation is one of a client.
+type operation struct {
+	name      string
+	call, end int64 // equal if it never returned
+	answered  bool  // its outcome is known
+}
+
+// read reads what is in a folder, as far as that can be read.
+func read(dir string, begin index.Begin) *run {
+	r := &run{begin: begin}
+	r.file(dir, output.ResultName, "the run is under way, or was killed", func(in *os.File) error {
+		return json.NewDecoder(in).Decode(&r.result)
+	})
+	r.file(dir, index.HistoryName, "latencies are not known", r.history)
+	r.file(dir, output.StrikesName, "it is not known when faults struck", func(in *os.File) error {
+		return lines(in, r.strike)
+	})
+	if begin.Backend == "ensemble" {
+		r.file(dir, leadersName, "nobody watched who led", func(in *os.File) error {
+			return lines(in, func(line []byte) error {
+				var of reign
+				err := json.Unmarshal(line, &of)
+				r.reigns = append(r.reigns, of)
+				return err
+			})
+		})
+	}
+	if r.result != nil {
+		r.until(int64(r.result.Elapsed * 1e9))
+	}
+	if n := len(r.reigns); n > 0 {
+		r.until(r.reigns[n-1].At)
+	}
+	return r
+}
+
+// until notes a moment of the run.
+func (r *run) until(moment int64) { r.end = max(r.end, moment) }
+
+// file reads a file of the folder, or notes what it lacks.
+func (r *run) file(dir, name, without string, read func(*os.File) error) {
+	file, err := os.Open(filepath.Join(dir, name))
+	if err == nil {
+		defer file.Close()
+		err = read(file)
+	}
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		r.missing = append(r.missing, fmt.Sprintf("there is no %s: %s", name, without))
+	case err != nil:
+		r.missing = append(r.missing, fmt.Sprintf("%s can be read in part only: %v", name, err))
+	}
+}
+
+// lines reads a file by lines. One that was cut off is an error.
+func lines(in io.Reader, each func([]byte) error) error {
+	scanner := bufio.NewScanner(in)
+	for number := 1; scanner.Scan(); number++ {
+		if line := bytes.TrimSpace(scanner.Bytes()); len(line) > 0 {
+			if err := each(line); err != nil {
+				return fmt.Errorf("line %d: %w", number, err)
+			}
+		}
+	}
+	return scanner.Err()
+}
+
+// strike reads a fault of a server, or of a client.
+func (r *run) strike(line []byte) error {
+	var s struct {
+		live.ServerStrike
+		Client int `json:"client"`
+	}
+	err := json.Unmarshal(line, &s)
+	switch {
+	case s.At == 0: // it did not strike
+	case s.Client > 0:
+		r.strikes = append(r.strikes, s.At)
+	default:
+		r.hurts = append(r.hurts, s.ServerStrike)
+	}
+	r.until(max(s.At, s.Well))
+	return err
+}
+
+// history reads the complete rounds.
+func (r *run) history(file *os.File) error {
+	whole, rest, err := index.WholeRounds(file)
+	if err != nil {
+		return err
+	}
+	for o, err := range histories.ReadEach(whole) {
+		if err != nil {
+			return err
+		}
+		op := operation{o.Op, o.Call, o.Return, o.Outcome != linearizability.Unknown}
+		if o.Return == linearizability.Forever {
+			op.end = o.Call
+		}
+		r.operations = append(r.operations, op)
+		r.until(op.end)
+	}
+	if rest > 0 {
+		return fmt.Errorf("its last %d bytes are of a round that was cut off", rest)
+	}
+	return nil
+}
