@@ -94,7 +94,7 @@ func TestPageOfAKilledRun(t *testing.T) {
 	}
 	text := pageOf(t, map[string]string{"result.json": "", leadersName: `{"at":2614,"server":"server.3","epoch":1}` + "\n" + `{"at":600`,
 		index.HistoryName: string(history[:len(history)-30])})
-	if !strings.HasPrefix(text, "not known : the run has no result.") {
+	if !strings.HasPrefix(text, "not known : the run is under way, or was killed. So far servers were hurt once") {
 		t.Errorf("the page does not begin with the answer: %.200s", text)
 	}
 	wantInOrder(t, text, "Missing: there is no result.json", "history.jsonl can be read in part only: its last",

@@ -49,7 +49,7 @@ type operation struct {
 // read reads what is in a folder, as far as that can be read.
 func read(dir string, begin index.Begin) *run {
 	r := &run{begin: begin}
-	r.file(dir, output.ResultName, "the run is under way, or was killed", func(in *os.File) error {
+	r.file(dir, output.ResultName, "the verdict is not known, and a fault that lasts, or lasted at the end, is not listed", func(in *os.File) error {
 		return json.NewDecoder(in).Decode(&r.result)
 	})
 	r.file(dir, index.HistoryName, "latencies are not known", r.history)

@@ -124,7 +124,7 @@ func (p *page) judge(r *run) {
 	}
 	switch {
 	case r.result == nil:
-		p.Verdict, p.Answer, p.Says = "unknown", "not known", "the run has no result. Until it ends, or to its end: "+again
+		p.Verdict, p.Answer, p.Says = "unknown", "not known", "the run is under way, or was killed. So far "+again
 	case r.result.Verdict == "unknown":
 		p.Verdict, p.Answer, p.Says = "unknown", "not known", r.result.Reason+". Before: "+again
 	case r.result.Verdict == "violation":
@@ -165,7 +165,7 @@ func (p *page) lead(r *run) {
 	case r.begin.Backend == "live":
 		p.Watched = "your servers are asked nothing but what their clients may ask, and that does not tell who leads"
 	case r.begin.Backend != "ensemble":
-		p.Watched = "servers in memory hold no elections that take time"
+		p.Watched = "servers in memory are not watched"
 	case len(r.reigns) == 0:
 		p.Watched = "nobody watched"
 	}
