@@ -31,16 +31,19 @@ type Mechanism string
 
 // The mechanisms.
 const (
-	staleRead   Mechanism = "stale-read"   // what a client has read changes before its next request arrives
-	staleServer Mechanism = "stale-server" // the server that answers has not applied a change
-	lostReply   Mechanism = "lost-reply"   // a request was carried out, and its client does not know
-	lostRequest Mechanism = "lost-request" // a request was not carried out, and its client cannot know
-	lostEvent   Mechanism = "lost-event"   // a watch has fired, and its client does not know
-	expiry      Mechanism = "expiry"       // a session has ended, and its client does not know
-	wrap        Mechanism = "wrap"         // the numbers of sequential znodes pass the greatest
-	livelock    Mechanism = "livelock"     // the same happens again and again
-	otherFault  Mechanism = "fault"        // what another fault does
-	callsAlone  Mechanism = "calls"        // none of these: the calls do it, in this order
+	staleRead   Mechanism = "stale-read"     // what a client has read changes before its next request arrives
+	staleServer Mechanism = "stale-server"   // the server that answers has not applied a change
+	lostReply   Mechanism = "lost-reply"     // a request was carried out, and its client does not know
+	lostRequest Mechanism = "lost-request"   // a request was not carried out, and its client cannot know
+	lostEvent   Mechanism = "lost-event"     // a watch has fired, and its client does not know
+	expiry      Mechanism = "expiry"         // a session has ended, and its client does not know
+	wrap        Mechanism = "wrap"           // the numbers of sequential znodes pass the greatest
+	livelock    Mechanism = "livelock"       // the same happens again and again
+	otherFault  Mechanism = "fault"          // what another fault does
+	foreign     Mechanism = "foreign-delete" // a client deletes the ephemeral znode of another
+	missed      Mechanism = "missed-delete"  // a delete finds nothing, and its client goes on as if it had deleted
+	misread     Mechanism = "misread-order"  // a client goes ahead of one that its own list has before it
+	callsAlone  Mechanism = "calls"          // none of these: the calls do it, in this order
 )
 
 // cause finds why a simulated run broke. Of several causes it is the one that says most about what the verdict names.
@@ -55,8 +58,9 @@ func (s prose) cause() *Cause {
 	}
 	end := s.end()
 	for i := range s.Events {
-		for _, c := range []*Cause{s.ofFault(i), s.ofServer(i), s.ofRead(i)} {
-			if c == nil || c.outdated() && (c.From > end || !helps(s.Property, c.Mechanism)) {
+		for _, c := range []*Cause{s.ofFault(i), s.ofServer(i), s.ofRead(i), s.ofAnswer(i)} {
+			common := c != nil && !slices.Contains([]Mechanism{lostReply, lostRequest, lostEvent, expiry}, c.Mechanism)
+			if c == nil || common && (c.From > end || !helps(s.Property, c.Mechanism)) { // every run has such answers
 				continue
 			}
 			if weight := s.weight(i, c.Mechanism); weight >= most {
@@ -67,20 +71,11 @@ func (s prose) cause() *Cause {
 	return best
 }
 
-// outdated reports whether a cause is an answer that is not true any more. Every run has such; they matter for properties
-// against which something helps that is of these.
-func (c *Cause) outdated() bool {
-	return c.Mechanism == staleRead || c.Mechanism == staleServer
-}
-
 // weight is how much a cause says that begins with an event.
 func (s prose) weight(i int, m Mechanism) int {
-	weight := 4
-	switch m {
-	case staleServer:
-		weight = 6
-	case staleRead:
-		weight = 3
+	weight, known := map[Mechanism]int{staleServer: 6, foreign: 6, staleRead: 3, missed: 0, misread: 0}[m]
+	if !known {
+		weight = 4
 	}
 	if s.aboutCited(s.Events[i]) {
 		weight += 2
@@ -194,10 +189,10 @@ func (s prose) ofFault(i int) *Cause {
 	}
 	switch lost {
 	case world.LostReply:
-		c.Mechanism, c.Text = lostReply, fmt.Sprintf("%s was carried out; its reply to %s was lost", s.subject(e), who)
+		c.Mechanism, c.Text = lostReply, fmt.Sprintf("%s was carried out; its reply to %s was lost", join(e.Subject, s.short(e.Path)), who)
 	case world.LostRequest:
 		c.Mechanism = lostRequest
-		c.Text = fmt.Sprintf("%s never reached the servers; %s cannot know that", s.subject(e), who)
+		c.Text = fmt.Sprintf("%s never reached the servers; %s cannot know that", join(e.Subject, s.short(e.Path)), who)
 	case world.LostEvent:
 		c.Mechanism, c.Text = lostEvent, fmt.Sprintf("the event of a watch of %s was lost", who)
 	default:
@@ -244,8 +239,6 @@ func (s prose) nextOf(i int) int64 {
 	return s.Events[len(s.Events)-1].Step
 }
 
-func (s prose) subject(e Event) string { return join(e.Subject, s.short(e.Path)) }
-
 // whyExpiry names what ends with a session.
 func (s prose) whyExpiry(e Event, who string) string {
 	i := slices.IndexFunc(s.Sessions, func(z Session) bool { return z.End == e.Step && z.Client == e.Client && z.Expired })
@@ -286,6 +279,34 @@ func (s prose) ofServer(i int) *Cause {
 		}
 	}
 	return nil
+}
+
+// ofAnswer is the cause that is a request which should not have been made, or an answer which is not heeded.
+func (s prose) ofAnswer(i int) *Cause {
+	e := s.Events[i]
+	if e.Code == "" || e.Client < 0 {
+		return nil
+	}
+	c, who := &Cause{Mechanism: callsAlone, From: e.Step, To: e.Step, Event: i}, s.user(e.Client, max(e.User, 0))
+	if e.What == "delete" && e.Operation == s.wrong() && e.Answer == "= "+reason(wire.CodeNoNode) {
+		c.Mechanism, c.Text = missed, fmt.Sprintf("%s goes on as if it had deleted %s, which was gone", who, s.short(e.Path))
+	}
+	for _, z := range s.Znodes {
+		for _, l := range z.Lives {
+			if e.What == "delete" && z.Path == e.Path && l.Until == e.Step && l.Owner >= 0 && s.Sessions[l.Owner].Client != e.Client {
+				c.Mechanism, c.Text = foreign, fmt.Sprintf("%s deletes %s of %s", who, z.Name, s.Sessions[l.Owner].Name)
+			}
+		}
+	}
+	for _, own := range s.Events {
+		for _, name := range strings.Fields(strings.Trim(e.Answer, "= []")) {
+			n, of := sequential.FindString(name), sequential.FindString(own.Made)
+			if !strings.Contains(s.Message, "permit") && e.Operation == s.wrong() && own.Operation == e.Operation && path.Dir(own.Made) == e.Path && n != "" && n < of {
+				c.Mechanism, c.Text = misread, fmt.Sprintf("%s goes ahead although %s is before %s", who, s.short(name), s.short(own.Made))
+			}
+		}
+	}
+	return c
 }
 
 // gap is a decision that is outdated: what a client has read changes before its next request arrives.

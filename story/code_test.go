@@ -99,15 +99,17 @@ func TestDecisive(t *testing.T) {
 }
 
 // lineOf is the first line of this file that ends with a text.
-func lineOf(t *testing.T, end string) string {
+func lineOf(t *testing.T, end string) string { return lineIn(t, "code_test.go", end) }
+
+func lineIn(t *testing.T, name, end string) string {
 	t.Helper()
-	source, err := os.ReadFile("code_test.go")
+	source, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, line := range strings.Split(string(source), "\n") {
 		if strings.HasSuffix(line, end) {
-			return world.Place{File: "story/code_test.go", Line: i + 1}.String()
+			return world.Place{File: "story/" + name, Line: i + 1}.String()
 		}
 	}
 	t.Fatalf("no line ends with %q", end)

@@ -111,6 +111,7 @@ func (r *result) judge(passed bool, out, left string) {
 			if x, err := sim.ReadCounterexample(bytes.NewReader(text)); err == nil {
 				property = x.Property
 				message, _, _ = strings.Cut(x.Message, "\n")
+				r.alone = r.alone && !slices.ContainsFunc(x.Trace, func(line string) bool { return strings.Contains(line, "  > u2 ") })
 			}
 		}
 	}

@@ -70,16 +70,17 @@ func (p *Places) Of(call *goclient.Call) []Place {
 }
 
 // NoteWire seeks the goroutine that has sent a request through go-zookeeper, whose own goroutine writes the frame. It
-// is one that waits for an answer and for none of the pending requests. If several may be meant it does not guess.
+// is one that waits for an answer to such a request, and for none of the pending ones. If several may be meant it does not guess.
 func (p *Places) NoteWire(call *goclient.Call, pending []*goclient.Call) {
 	if p == nil {
 		return
 	}
 	var found []string
 	var stacks [][]Place
+	method := "zk.(*conn)." + strings.NewReplacer("data", "", "getchildren2", "children", "getchildren", "children").Replace(strings.ToLower(call.Request.Op.String()))
 	for id, stack := range Goroutines(StackBytesMax) {
 		waits := slices.ContainsFunc(pending, func(other *goclient.Call) bool { return p.from[other] == id })
-		if strings.Contains(stack, "zk.(*Conn).request(") && !waits && !p.dead[id] {
+		if strings.Contains(stack, "zk.(*Conn).request(") && strings.Contains(strings.ToLower(stack), method) && !waits && !p.dead[id] {
 			found, stacks = append(found, id), append(stacks, placesOfStack(stack))
 		}
 	}
