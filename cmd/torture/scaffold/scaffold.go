@@ -2,12 +2,18 @@
 package scaffold
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
 	"go/token"
+	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/zktorture/zktorture/internal/cli"
@@ -19,7 +25,7 @@ import (
 func init() { cli.Extend(func() any { return new(commands) }, said) }
 
 type commands struct {
-	New newCmd `cmd:"" group:"everyday" help:"Write an example lock and its test, to be replaced by your own."`
+	New newCmd `cmd:"" group:"everyday" help:"Write a first recipe of a kind, or a kind of your own, and its test."`
 }
 
 var said = manual.Manual{"new": {
@@ -27,23 +33,35 @@ var said = manual.Manual{"new": {
 		{Code: console.ExitUnknown, Meaning: "There was an error."}},
 	Examples: []manual.Example{
 		{Meaning: "Write an example lock and its test, in a folder of your module.", Line: "torture new lock mylock"},
+		{Meaning: "Write a kind of your own.", Line: "torture new --own highscore highscore"},
 	},
 }}
 
-// newCmd writes a lock and its test, to begin with.
+// newCmd writes a recipe or a kind and its test, to begin with.
 type newCmd struct {
-	Kind string `arg:"" name:"what" enum:"lock" help:"What to write: lock."`
-	Dir  string `arg:"" optional:"" default:"." help:"The folder of the package, in your module (${default})."`
+	Kind string `arg:"" optional:"" help:"The kind, as torture list kinds names it; with --own, the folder."`
+	Dir  string `arg:"" optional:"" help:"The folder of the package, in your module. By default this one."`
+	Own  string `placeholder:"NAME" help:"Write a kind of your own, of this name."`
 }
 
 // Run executes the command.
 func (n *newCmd) Run(c *console.Context) error {
-	dir, err := filepath.Abs(n.Dir)
+	what, given := n.Kind, cmp.Or(n.Dir, ".")
+	if n.Own != "" {
+		what, given = "kind", cmp.Or(n.Kind, ".")
+	}
+	dir, err := filepath.Abs(given)
 	if err != nil {
 		return err
 	}
-	name := packageName(filepath.Base(dir))
-	files := []string{filepath.Join(n.Dir, "lock.go"), filepath.Join(n.Dir, "lock_test.go")}
+	texts, err := n.texts(packageName(filepath.Base(dir), "my"+cmp.Or(n.Own, n.Kind)))
+	if err != nil {
+		return err
+	}
+	var files []string
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		files = append(files, filepath.Join(given, name))
+	}
 	if err := absent(files); err != nil {
 		return err
 	}
@@ -51,25 +69,71 @@ func (n *newCmd) Run(c *console.Context) error {
 		return err
 	}
 	for _, file := range files {
-		if err := wholefile.Write(file, []byte(firstLock(filepath.Base(file), name))); err != nil {
+		if err := wholefile.Write(file, []byte(texts[filepath.Base(file)])); err != nil {
 			return err
 		}
 		fmt.Fprintln(c.Stdout, file)
 	}
-	fmt.Fprintf(c.Stdout, "\nThis lock has a bug. Run its test to see it:\n\n  go test %s\n", packagePath(n.Dir))
+	fmt.Fprintf(c.Stdout, "\nThis %s has a bug. Run its test to see it:\n\n  go test %s\n", what, packagePath(given))
 	return nil
 }
 
-// kinds has the first step of examples/tutorial.
-//
-//go:embed kinds
-var kinds embed.FS
+// texts are what is asked for, as a package of that name: files by their names.
+func (n *newCmd) texts(packageName string) (map[string]string, error) {
+	switch known := kinds(); {
+	case n.Own == "" && !slices.Contains(known, n.Kind):
+		return nil, fmt.Errorf("there is no kind %q: name one of %s, or your own by --own", n.Kind, strings.Join(known, ", "))
+	case n.Own == "":
+		return first(n.Kind, packageName), nil
+	case n.Dir != "":
+		return nil, errors.New("--own NAME takes a folder, and no kind: leave one of the two out")
+	case !ownName.MatchString(n.Own) || token.IsKeyword(n.Own) || slices.Contains(append(known, "new", "kind"), n.Own):
+		return nil, fmt.Errorf("%q cannot be the name of a kind: take lower-case letters and digits, and no name that is taken", n.Own)
+	}
+	return own(n.Own, packageName), nil
+}
 
-// firstLock is a file of the lock to begin with, lock.go or lock_test.go, as one of a package of that name.
-func firstLock(file, packageName string) string {
-	text, _ := kinds.ReadFile("kinds/" + file + ".txt") // it is there
-	return strings.NewReplacer("Package mylock", "Package "+packageName, "package mylock", "package "+packageName).
-		Replace(string(text))
+// embedded has a recipe of each kind, and its test; the lock is the first step of examples/tutorial. And it has a kind.
+//
+//go:embed kinds own
+var embedded embed.FS
+
+// ownName is what a kind can be called, and its type and its file.
+var ownName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
+
+// kinds are those of which there is a recipe.
+func kinds() (names []string) {
+	files, _ := fs.Glob(embedded, "kinds/*_test.go.txt") // the pattern is in order
+	for _, file := range files {
+		names = append(names, strings.TrimSuffix(path.Base(file), "_test.go.txt"))
+	}
+	return names
+}
+
+// written are the files that templates become, by their names.
+func written(pattern string, names *strings.Replacer) map[string]string {
+	texts := map[string]string{}
+	files, _ := fs.Glob(embedded, pattern)
+	for _, file := range files {
+		text, _ := embedded.ReadFile(file) // it is there
+		texts[names.Replace(strings.TrimSuffix(path.Base(file), ".txt"))] = names.Replace(string(text))
+	}
+	return texts
+}
+
+// first is a recipe of a kind and its test, as a package of that name.
+func first(kind, name string) map[string]string {
+	mine := "my" + kind
+	names := strings.NewReplacer("Package "+mine, "Package "+name, "package "+mine, "package "+name)
+	texts := written("kinds/"+kind+".go.txt", names)
+	maps.Copy(texts, written("kinds/"+kind+"_test.go.txt", names))
+	return texts
+}
+
+// own is a kind of one's own, as a package of that name.
+func own(kind, name string) map[string]string {
+	return written("own/*", strings.NewReplacer("Package mykind", "Package "+name, "package mykind", "package "+name,
+		"mykind.Kind", name+".Kind", "mykind", kind, "Mykind", strings.ToUpper(kind[:1])+kind[1:]))
 }
 
 // absent says which of some files is there already.
@@ -86,12 +150,12 @@ func absent(files []string) error {
 	return nil
 }
 
-// packageName makes the name of a package of that of a folder; mylock if it cannot be one.
-func packageName(folder string) string {
+// packageName makes the name of a package of that of a folder; another if it cannot be one.
+func packageName(folder, otherwise string) string {
 	if token.IsIdentifier(folder) {
 		return strings.ToLower(folder)
 	}
-	return "mylock"
+	return otherwise
 }
 
 // packagePath is a folder as the go command wants it.

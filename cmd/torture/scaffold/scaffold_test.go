@@ -1,12 +1,21 @@
 package scaffold
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zktorture/zktorture/internal/cli"
+	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/workload"
+	_ "github.com/zktorture/zktorture/workload/cluster"
 )
 
 // The lock that torture new writes is that of the tutorial's first step.
@@ -26,8 +35,58 @@ func TestFirstLockIsTheTutorials(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(patched), firstLock(name, "mylock")); diff != "" {
+		if diff := cmp.Diff(string(patched), first("lock", "mylock")[name]); diff != "" {
 			t.Errorf("the first %s (-patched, +returned):\n%s", name, diff)
+		}
+	}
+}
+
+// There is a recipe of each kind. All that is written can be compiled, and each test finds a bug, as is said.
+func TestWhatIsWrittenHasABug(t *testing.T) {
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	t.Setenv("GOWORK", "off")
+	t.Setenv("GOFLAGS", "-mod=mod")
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "go.mod" {
+			text = []byte(strings.Replace(string(text), "module github.com/zktorture/zktorture\n", "module example.com/mine\n", 1) +
+				"\nrequire github.com/zktorture/zktorture v0.0.0\nreplace github.com/zktorture/zktorture => " + strconv.Quote(root) + "\n")
+		}
+		if err := os.WriteFile(name, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(args ...string) {
+		var out bytes.Buffer
+		args = append([]string{"new"}, args...)
+		if status := cli.Run(t.Context(), args, console.Streams{Stdout: &out, Stderr: &out, Self: "torture"}); status != 0 {
+			t.Errorf("torture %v: %s", args, &out)
+		}
+	}
+	var there []string
+	for _, k := range workload.Kinds() {
+		there = append(there, k.Name)
+		write(k.Name, k.Name)
+	}
+	slices.Sort(there)
+	if diff := cmp.Diff(there, kinds()); diff != "" {
+		t.Errorf("the kinds (-there, +written):\n%s", diff)
+	}
+	write("--own", "highscore", "highscore")
+	if out, err := exec.CommandContext(t.Context(), "go", "vet", "./...").CombinedOutput(); err != nil {
+		t.Fatalf("go vet: %v\n%s", err, out)
+	}
+	out, _ := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "./...", "-zktorture.seed=1").CombinedOutput()
+	for _, kind := range append(there, "highscore") {
+		if !strings.Contains(string(out), "example.com/mine/"+kind+" -run") {
+			t.Errorf("the test of %s finds nothing:\n%s", kind, out)
 		}
 	}
 }
