@@ -78,18 +78,25 @@ type stay struct {
 	again bool
 }
 
-type shardsEpisode struct {
-	workload.Script[stay]
-	rests [][]*world.Op // waits for a change when there were no others
-}
+type shardsEpisode struct{ workload.Script[stay] }
 
-// MayWaitForever: when all users wait for a change they are at rest.
+// MayWaitForever: when all users wait for a change, and each shard has an owner, they are at rest. A shard without one may
+// be a dead member's, whose session has not ended yet: then they wait for that.
 func (e *shardsEpisode) MayWaitForever(_, waiting []*world.Op) []*world.Op {
-	if len(waiting) == 0 || slices.ContainsFunc(waiting, moving) {
+	if slices.ContainsFunc(waiting, moving) || ownerless(waiting) != "" {
 		return nil
 	}
-	e.rests = append(e.rests, slices.Clone(waiting))
 	return waiting
+}
+
+// ownerless is a shard that none owns of those who wait for a change, "" if there is none.
+func ownerless(waiting []*world.Op) string {
+	for _, shard := range shards {
+		if !slices.ContainsFunc(waiting, func(op *world.Op) bool { return len(common(op.Arg, shard)) > 0 }) {
+			return shard
+		}
+	}
+	return ""
 }
 
 // moving reports whether an operation is no wait for a change.
@@ -146,8 +153,8 @@ func (m *owner) settle() bool {
 	}
 	ctx, op := m.Begin("stale", m.own, false)
 	err := m.sharer.Stale(ctx)
-	m.End(op, outcome(err), "", err)
 	rests := ctx.Err() != nil
+	m.End(op, outcome(err), "", err)
 	if !rests {
 		m.turn.use(m, h, share.Noun)
 	}
@@ -172,9 +179,7 @@ func (e *shardsEpisode) History(v *workload.View) linearizability.History { retu
 func (e *shardsEpisode) Judge(v *workload.View) workload.Judgement {
 	j := e.Judging(v)
 	judgeParts(&j, v, share)
-	for _, rest := range e.rests {
-		j.Add(unowned(rest)...)
-	}
+	j.Add(unowned(v.Waiting)...)
 	stuck := *v // but for those that wait as long as the others do
 	stuck.Waiting = slices.DeleteFunc(slices.Clone(v.Waiting), func(op *world.Op) bool { return !moving(op) })
 	j.Add(stuck.Stuck()...)
@@ -185,21 +190,16 @@ func (e *shardsEpisode) Judge(v *workload.View) workload.Judgement {
 	return j
 }
 
-// unowned finds a shard without an owner among users at rest, who have waited until they were ended.
-func unowned(rest []*world.Op) []sim.Violation {
+// unowned finds a shard without an owner when all users wait for a change, and none comes.
+func unowned(waiting []*world.Op) []sim.Violation {
+	shard := ownerless(waiting)
+	if len(waiting) == 0 || shard == "" || slices.ContainsFunc(waiting, moving) {
+		return nil
+	}
 	var owned []string
-	for _, op := range rest {
-		if op.Err == nil {
-			return nil
-		}
+	for _, op := range waiting {
 		owned = append(owned, workload.Who(op)+" owns ["+op.Arg+"]")
 	}
-	for _, shard := range shards {
-		has := func(op *world.Op) bool { return len(common(op.Arg, shard)) > 0 }
-		if !slices.ContainsFunc(rest, has) {
-			return broken("unowned", rest,
-				"nobody owns %s, although nothing moves any more: %s", shard, strings.Join(owned, ", "))
-		}
-	}
-	return nil
+	return broken("unowned", waiting,
+		"nobody owns %s, although nothing moves any more: %s", shard, strings.Join(owned, ", "))
 }

@@ -1,0 +1,27 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/zktorture/zktorture/sim/world"
+)
+
+// Users who wait for a change are at rest once each shard has an owner: one without may be a dead member's, whose session
+// has not ended yet, and that end is the change.
+func TestRest(t *testing.T) {
+	waits := func(own string) *world.Op { return &world.Op{Name: "stale", Arg: own} }
+	for _, tt := range []struct {
+		waiting []*world.Op
+		rest    bool
+	}{
+		{[]*world.Op{waits("s1 s2 s3")}, true},
+		{[]*world.Op{waits("s1 s3"), waits("s2")}, true},
+		{[]*world.Op{waits("s1 s3")}, false},
+		{[]*world.Op{waits("s1 s2 s3"), {Name: "share"}}, false},
+		{nil, false},
+	} {
+		if rest := new(shardsEpisode).MayWaitForever(nil, tt.waiting) != nil; rest != tt.rest {
+			t.Errorf("%v: rest %v, want %v", tt.waiting, rest, tt.rest)
+		}
+	}
+}
