@@ -138,14 +138,6 @@ func TestNearIsOfTheKind(t *testing.T) {
 	}
 }
 
-func complete(t *testing.T, args ...string) {
-	t.Helper()
-	status, stdout, _ := command(t, append([]string{"run", "--seed", "1"}, args...)...)
-	if status != console.ExitOK || !strings.Contains(stdout, "COMPLETE") {
-		t.Errorf("torture run %v: exit status %d, %s", args, status, stdout)
-	}
-}
-
 // runs fails the test if the command line is rejected. The outcome of the run does not matter.
 func runs(t *testing.T, args ...string) {
 	t.Helper()
