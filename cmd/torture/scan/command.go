@@ -174,7 +174,10 @@ func (s *scanCmd) tests(c *console.Context, m *module, sources *sources, temp st
 			if len(tried) == 0 {
 				break
 			}
-			if err = os.Remove(name); err == nil {
+			for _, t := range tried { // what the former test has left is not the next one's
+				err = errors.Join(err, os.RemoveAll(filepath.Join(in.dir, "testdata", "zktorture", t+"_alone")))
+			}
+			if err = errors.Join(err, os.Remove(name)); err == nil {
 				var more []result
 				more, err = s.file(c, m, in.file(sources), in.dir, temp, func(t *test) bool { return slices.Contains(tried, t.Name) })
 				fresh = append(slices.DeleteFunc(fresh, func(r result) bool { return slices.Contains(tried, r.Test) }), more...)

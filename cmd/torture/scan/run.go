@@ -106,6 +106,10 @@ func (r *result) judge(passed bool, out, left string) {
 	stage := map[bool]string{true: "alone", false: "faults"}[r.alone]
 	r.Outcome, r.Story = look, told(out)
 	property, message := "", "it came to no verdict"
+	if _, why, is := strings.Cut(r.Story, ": unknown: "); is {
+		why, _, _ = strings.Cut(why, "\n")
+		message += ": " + why
+	}
 	if files, _ := filepath.Glob(left + stage + "/*.json"); len(files) > 0 {
 		if text, err := os.ReadFile(files[len(files)-1]); err == nil {
 			if x, err := sim.ReadCounterexample(bytes.NewReader(text)); err == nil {

@@ -128,3 +128,12 @@ func TestScanExact(t *testing.T) {
 		t.Errorf("a file that was there has changed:\n%s", now)
 	}
 }
+
+// What comes to no verdict says why.
+func TestNoVerdict(t *testing.T) {
+	r := result{Test: "TestScanX"}
+	r.judge(false, "--- FAIL: TestScanX/alone (5.30s)\n    "+fileName+":58: service: unknown: no progress for 5s\n", filepath.Join(t.TempDir(), "TestScanX_"))
+	if want := "no progress for 5s"; r.Outcome != look || !strings.HasSuffix(r.Message, want) {
+		t.Errorf("%s: %q, want %q at its end", r.Outcome, r.Message, want)
+	}
+}
