@@ -46,23 +46,14 @@ func workloadOf[T any, E Episode](
 	kind string, model linearizability.Model, new maker[T],
 	plan func(*world.Plan, string, maker[T]) E, opts []Option,
 ) *Workload {
-	made := &atomic.Pointer[string]{}
-	w := &Workload{kind: kind, terms: agree(opts), model: model, made: made}
+	w := &Workload{kind: kind, terms: agree(opts), model: model}
 	if w.terms.model.Name != "" {
 		w.model = w.terms.model
-	}
-	w.new = func(c recipes.Conn, path string) any {
-		recipe := new(c, path)
-		if made.Load() == nil {
-			name := strings.TrimLeft(fmt.Sprintf("%T", recipe), "*")
-			made.Store(&name)
-		}
-		return recipe
 	}
 	w.plan = func(p *world.Plan, path string, new maker[any]) Episode {
 		return plan(p, path, func(c recipes.Conn, path string) T { return new(c, path).(T) })
 	}
-	return w
+	return w.Making(func(c recipes.Conn, path string) any { return new(c, path) })
 }
 
 // Episode is one planned episode of a kind: what its users do, and what is judged of it. It is the same in every
@@ -127,7 +118,15 @@ func (w *Workload) maker() maker[any] {
 // [Script.Make]. So its recipe may be replaced: by one that runs in another process, or by one that code over the wire is
 // given ([Of]).
 func (w *Workload) Making(new func(c recipes.Conn, path string) any) *Workload {
-	w.new = new
+	made := &atomic.Pointer[string]{}
+	w.made, w.new = made, func(c recipes.Conn, path string) any {
+		recipe := new(c, path)
+		if made.Load() == nil {
+			name := strings.TrimLeft(fmt.Sprintf("%T", recipe), "*")
+			made.Store(&name)
+		}
+		return recipe
+	}
 	return w
 }
 

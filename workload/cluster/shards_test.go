@@ -3,6 +3,7 @@ package cluster
 import (
 	"testing"
 
+	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim/world"
 )
 
@@ -23,5 +24,13 @@ func TestRest(t *testing.T) {
 		if rest := new(shardsEpisode).MayWaitForever(nil, tt.waiting) != nil; rest != tt.rest {
 			t.Errorf("%v: rest %v, want %v", tt.waiting, rest, tt.rest)
 		}
+	}
+}
+
+// A recipe without a name is called by its type, as those of package workload are.
+func TestNamedByType(t *testing.T) {
+	w := Cache(func(recipes.Conn, string) Cacher { return &wrongCache{} })
+	if w.Make(nil, "/cache"); w.Type() != "cluster.wrongCache" {
+		t.Errorf("it is called %q", w.Type())
 	}
 }
