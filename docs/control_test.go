@@ -126,7 +126,7 @@ func TestControlIsAsItsOpenAPIFileSays(t *testing.T) {
 		GET:/faults POST:/resume?server=1 POST:/lag?server=2&on=false POST:/release?session=ID POST:/cut?session=ID&when=now
 		POST:/expire?session=ID
 		POST:/depose GET:/faults POST:/notice POST:/kill?server=3 POST:/quorum?on=false GET:/faults POST:/restart?server=3
-		POST:/quorum?on=true POST:/clock?advance=10s POST:/reset?faults=all&rate=2.5&seed=7 GET:/faults
+		POST:/quorum?on=true POST:/clock?advance=10s POST:/reset?faults=all&per_minute=2.5&seed=7 GET:/faults
 		POST:/reset?faults=loss&every=3 GET:/faults POST:/reset GET:/sessions GET:/faults
 		POST:/expire?session=x POST:/hold?session=x POST:/release?session=x POST:/cut?session=x POST:/expire?session=7
 		POST:/hold?session=7 POST:/release?session=7 POST:/cut?session=7&when=now POST:/kill POST:/restart POST:/stop POST:/resume

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/live/ensemble/posix"
 	"github.com/zktorture/zktorture/sim"
 )
@@ -143,9 +143,7 @@ func TestTestsThatTellNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer alive.Close()
-	for posix.TryLock(alive) != nil { // until its process is gone
-		time.Sleep(time.Millisecond)
-	}
+	testkit.Until(t, "the process of the test has ended", func() bool { return posix.TryLock(alive) == nil })
 }
 
 // endless is a test that holds a lock on a file until its process ends. Whoever prints would end when nobody listens.

@@ -148,10 +148,10 @@ func (s *Server) reset(q url.Values) (any, error) {
 		return nil, fmt.Errorf("faults: %w", err)
 	}
 	f := &Faults{Strike: some}
-	if !q.Has("rate") {
+	if !q.Has("per_minute") {
 		f.Odds.Every = 100
 	}
-	for name, into := range map[string]any{"every": &f.Odds.Every, "rate": &f.Odds.PerMinute, "seed": &f.Seed} {
+	for name, into := range map[string]any{"every": &f.Odds.Every, "per_minute": &f.Odds.PerMinute, "seed": &f.Seed} {
 		if err := json.Unmarshal([]byte(q.Get(name)), into); err != nil && q.Has(name) {
 			return nil, fmt.Errorf("%s: %q is not a number, or not one that there can be", name, q.Get(name))
 		}
@@ -269,13 +269,13 @@ func listTree(e *fakezk.Ensemble, path string) []listedZnode {
 
 // listedFaults are the faults as Control lists them.
 type listedFaults struct {
-	On     []listedFault        `json:"on"`     // by hand, or for a while
-	Strike []strike.Fault       `json:"strike"` // what requests may draw, with these odds
-	Every  int                  `json:"every,omitempty"`
-	Rate   float64              `json:"rate,omitempty"`
-	Seed   uint64               `json:"seed"`
-	Plan   int                  `json:"plan"`   // how many are planned
-	Struck map[strike.Fault]int `json:"struck"` // how many have since the start, or the last reset
+	On        []listedFault        `json:"on"`     // by hand, or for a while
+	Strike    []strike.Fault       `json:"strike"` // what requests may draw, with these odds
+	Every     int                  `json:"every,omitempty"`
+	PerMinute float64              `json:"per_minute,omitempty"`
+	Seed      uint64               `json:"seed"`
+	Plan      int                  `json:"plan"`   // how many are planned
+	Struck    map[strike.Fault]int `json:"struck"` // how many have since the start, or the last reset
 }
 
 type listedFault struct {

@@ -99,6 +99,9 @@ func TestPageOfAKilledRun(t *testing.T) {
 	}
 	wantInOrder(t, text, "Missing: there is no result.json", "history.jsonl can be read in part only: its last",
 		"leaders.jsonl can be read in part only: line 2", "acquire", "server.3 1", "0.3 s kill")
+	if _, leaders, _ := strings.Cut(text, "Who led when"); strings.Contains(leaders, " none ") {
+		t.Errorf("a line that was cut off is taken for the end of a reign: %s", leaders)
+	}
 	text = pageOf(t, map[string]string{leadersName: "", "faults.jsonl": "", index.HistoryName: ""})
 	wantInOrder(t, text, "there is no history.jsonl", "there is no faults.jsonl", "there is no leaders.jsonl", "Not known: nobody watched")
 }

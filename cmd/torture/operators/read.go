@@ -60,9 +60,11 @@ func read(dir string, begin index.Begin) *run {
 		r.file(dir, leadersName, "nobody watched who led", func(in *os.File) error {
 			return lines(in, func(line []byte) error {
 				var of reign
-				err := json.Unmarshal(line, &of)
+				if err := json.Unmarshal(line, &of); err != nil {
+					return err
+				}
 				r.reigns = append(r.reigns, of)
-				return err
+				return nil
 			})
 		})
 	}
