@@ -19,6 +19,9 @@ type Kind struct {
 	// KnownBugs are found by name, as Recipes are, and not listed: recipes that are broken on purpose, and fixed ones to
 	// compare them with.
 	KnownBugs []Entry
+	// Operations of a custom kind let workers serve it (docs/workers.md), if its episodes [Script.Make] recipes that have
+	// Call(ctx context.Context, op, arg string) (result string, err error), with texts as Begin and End of [User] take.
+	Operations []string
 	// Spared are the faults that find nothing to strike in the simulator, by name, and why. It may be nil.
 	Spared map[string]string
 

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -21,6 +22,7 @@ var Kind = &workload.Kind{
 			Text:  "no reader and no leader is told of an older version after a newer one",
 		},
 	},
+	Operations: []string{"publish", "read", "close"},
 	Recipes: []workload.Entry{
 		{Recipe: "careful", Help: "replaces nothing newer, and what it has seen only",
 			New: func() *workload.Workload { return workloadOf("careful", New) }},
@@ -30,49 +32,64 @@ var Kind = &workload.Kind{
 }
 
 // publishing is an episode: users publish, read, and close their publishers in turns.
-type publishing struct {
-	workload.Script[string]
-	new func(recipes.Conn, string) *Publisher
-}
+type publishing struct{ workload.Script[string] }
 
 func workloadOf(recipe string, new func(recipes.Conn, string) *Publisher) *workload.Workload {
 	return workload.Own("publisher", func(p *world.Plan, path string) workload.Episode {
-		e := &publishing{workload.NewScript[string](p, path), new}
+		e := &publishing{workload.NewScript[string](p, path)}
 		e.Whole = true
 		e.Draw(p, p.Ops, func(p *world.Plan, label string) string {
 			return [...]string{"publish", "read", "close"}[p.Choose(3, label)]
 		})
 		return e
-	}, workload.Named(recipe))
+	}, workload.Named(recipe)).Making(func(c recipes.Conn, path string) any { return new(c, path) })
 }
 
 // Parents returns the znodes that exist from the start.
 func (e *publishing) Parents() []string { return []string{e.Path, e.Path + "/config"} }
 
 func (e *publishing) Run(u workload.User) {
-	publisher := e.new(u.Conn(), e.Path)
+	publisher := e.Make(u).(caller)
 	for name := range e.Turns(u) {
 		ctx, op := u.Begin(name, "", true)
-		var version int64
-		var err error
-		switch name {
-		case "publish":
-			version, err = publisher.Publish(ctx)
-		case "read":
-			version, err = publisher.Read()
-		case "close":
-			err = publisher.Close(ctx)
-		}
+		version, err := publisher.Call(ctx, name, "")
 		outcome := world.OK
 		if err != nil {
 			outcome = world.Unknown
 		}
-		u.End(op, outcome, strconv.FormatInt(version, 10), err)
+		u.End(op, outcome, version, err)
 	}
 }
 
-// MayWaitForever returns waiting: a publisher waits until the leader closes.
-func (e *publishing) MayWaitForever(_, waiting []*world.Op) []*world.Op { return waiting }
+// caller is a publisher, here or in another process.
+type caller interface {
+	Call(ctx context.Context, op, arg string) (result string, err error)
+}
+
+// Call carries out an operation by its name.
+func (p *Publisher) Call(ctx context.Context, op, _ string) (string, error) {
+	var version int64
+	var err error
+	switch op {
+	case "publish":
+		version, err = p.Publish(ctx)
+	case "read":
+		version, err = p.Read()
+	case "close":
+		err = p.Close(ctx)
+	}
+	return strconv.FormatInt(version, 10), err
+}
+
+// MayWaitForever: who publishes may wait until the leader closes.
+func (e *publishing) MayWaitForever(_, waiting []*world.Op) (inOrder []*world.Op) {
+	for _, op := range waiting {
+		if op.Name == "publish" {
+			inOrder = append(inOrder, op)
+		}
+	}
+	return inOrder
+}
 
 func (e *publishing) History(v *workload.View) linearizability.History {
 	return v.History(func(op *world.Op, add func(linearizability.Operation)) { add(v.Operation(op)) })

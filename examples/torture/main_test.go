@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -27,7 +28,19 @@ func TestScripts(t *testing.T) {
 			ts.Fatalf("exit status %d, want %s", got, args[0])
 		}
 	}
+	worker, err := filepath.Abs("../publisher/worker.py")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status},
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PUBLISHER", worker)
+			env.Setenv("PYTHONDONTWRITEBYTECODE", "1")
+			return nil
+		},
+		Condition: func(string) (bool, error) { // kazoo
+			return exec.Command("/usr/bin/python3", "-c", "import kazoo").Run() == nil, nil
+		},
 	})
 }

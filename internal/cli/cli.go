@@ -109,7 +109,7 @@ Exit status: 0 no violation, 1 violation, 2 unknown verdict or error.`
 
 // workerCmd is this program as a worker: see docs/workers.md.
 type workerCmd struct {
-	Recipe string `help:"Implementation to serve: ours, or published/… for a known bug." default:"ours"`
+	Recipe string `help:"Implementation to serve, or published/… for a known bug. Default: the first of its kind."`
 }
 
 // Run serves the recipe until standard input ends.

@@ -61,6 +61,7 @@ func (cfg Config) withDefaults() Config {
 func (cfg Config) assignment() Assignment {
 	a := Assignment{
 		Version: Version, Kind: cfg.Kind, Servers: cfg.Servers, TimeoutMS: cfg.SessionTimeout.Milliseconds(),
+		Operations: kindNamed(cfg.Kind).operations(),
 	}
 	if k, err := workload.KindNamed(cfg.Kind); err == nil {
 		a.Permits, a.Parties = k.Model.Parameters.Permits, k.Model.Parameters.Parties
@@ -190,9 +191,12 @@ func (c *Client) restart(ctx context.Context) (*incarnation, error) {
 	c.killed = false
 	number := c.incarnations
 	c.mu.Unlock()
+	if number > 1 { // who calls may give up, and the next one needs the process
+		ctx = context.WithoutCancel(ctx)
+	}
 	l, err := c.live(ctx, number)
 	if err != nil {
-		if ctx.Err() == nil && number > 1 {
+		if number > 1 {
 			c.fail(err)
 		}
 		return nil, err

@@ -313,6 +313,31 @@ func TestGivenUpBefore(t *testing.T) {
 	}
 }
 
+// A process that begins anew goes on with that when its caller gives up.
+func TestGivenUpAtABeginning(t *testing.T) {
+	said, file := &lines{}, filepath.Join(t.TempDir(), "go")
+	open := func() {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open()
+	c, _ := start(t, worker.Config{Stderr: said, Command: "echo begins >&2; until [ -e '" + file + "' ]; do sleep 0.01; done; " +
+		isReady + answersAll})
+	os.Remove(file)
+	if err := c.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go do(ctx, c, "acquire")
+	testkit.Until(t, "the second begins", func() bool { return strings.Count(said.String(), "begins") == 2 })
+	cancel()
+	open()
+	if answer, err := do(t.Context(), c, "acquire"); err != nil || answer.Incarnation != 2 {
+		t.Errorf("life %d, %v", answer.Incarnation, err)
+	}
+}
+
 // A process that is made to sleep answers when it is woken, and is not killed for not answering before.
 func TestPause(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,7 @@ type episode struct {
 	processes map[int64]int    // likewise, if they die with their users: the process that was asked for it; 0: none
 	began     map[int]standing // by client, when the episode began
 	fragile   bool             // see kind
+	own       bool             // of a user's kind
 	unjudged  map[int64]string // by call: the grants that are not judged, and why
 	simulated bool             // there was a client that is in no process
 }
@@ -49,7 +50,7 @@ func (s standing) steady() bool { return s.connected && standingOf(s.Remote) == 
 func (k kind) episode(planned workload.Episode, path string) workload.Episode {
 	e := &episode{Episode: planned, path: path, sessions: map[int64]int64{}, began: map[int]standing{},
 		unjudged: map[int64]string{}}
-	e.fragile = k.fragile
+	e.fragile, e.own = k.fragile, k.own != nil
 	if k.mortal {
 		e.processes = map[int64]int{}
 	}
@@ -57,8 +58,14 @@ func (k kind) episode(planned workload.Episode, path string) workload.Episode {
 }
 
 // Parents are the episode's without the object, which the recipe makes as its library does. Made by go-zookeeper it
-// would have the data null, which other libraries never write, and kazoo's counter and semaphore cannot read.
-func (e *episode) Parents() []string { return without(e.path, e.Episode.Parents()) }
+// would have the data null, which other libraries never write, and kazoo's counter and semaphore cannot read. A user's
+// kind says itself what is there.
+func (e *episode) Parents() []string {
+	if e.own {
+		return e.Episode.Parents()
+	}
+	return without(e.path, e.Episode.Parents())
+}
 
 func without(object string, parents []string) []string {
 	others := slices.DeleteFunc(parents, func(p string) bool { return p == object })

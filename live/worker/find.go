@@ -9,7 +9,7 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// kindNames lists the kinds whose recipes may be in other processes.
+// kindNames lists the library's kinds whose recipes may be in other processes.
 func kindNames() (names []string) {
 	for _, k := range kinds {
 		names = append(names, k.name)
@@ -21,6 +21,9 @@ func kindNames() (names []string) {
 func kindNamed(name string) (found kind) {
 	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name }); i >= 0 {
 		return kinds[i]
+	}
+	if of, err := workload.KindNamed(name); err == nil && of.Operations != nil && !slices.Contains(of.Operations, opObject) {
+		found = kind{name: name, own: of.Operations, all: true}
 	}
 	return found
 }
@@ -41,8 +44,7 @@ func Find(kind, recipe string) (*workload.Workload, error) {
 	if reached, can := kindNamed(kind).reached(w, recipe); can {
 		return reached, nil
 	}
-	return nil, fmt.Errorf("a recipe for %s cannot be in a process of its own yet: there are %s",
-		kind, strings.Join(kindNames(), ", "))
+	return nil, unreached(kind, recipe)
 }
 
 // InProcesses is the same workload for [Remote] clients. The error says why their recipe cannot be in other processes.
@@ -53,8 +55,12 @@ func InProcesses(w *workload.Workload) (*workload.Workload, error) {
 			return reached, nil
 		}
 	}
-	return nil, fmt.Errorf("clients of %s (%s) cannot be in processes of their own yet: there are %s, and locks",
-		w.Name(), w.Recipe(), strings.Join(kindNames(), ", "))
+	return nil, unreached(w.Name(), w.Recipe())
+}
+
+func unreached(kind, recipe string) error {
+	return fmt.Errorf("%s (%s) cannot be in a process of its own: the default recipes of %s can, every lock, and kinds of "+
+		"your own that have Operations, none of them "+opObject, kind, recipe, strings.Join(kindNames(), ", "))
 }
 
 // reached is the same workload for remote clients.

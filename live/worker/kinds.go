@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,8 +11,8 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// kinds are those whose recipes may be in other processes, with the methods of recipes by the names of the protocol's
-// operations. A kind is registered by a line here, and by its methods below.
+// kinds are the library's whose recipes may be in other processes, with the methods of recipes by the names of the
+// protocol's operations. A kind is registered by a line here, and by its methods below; one of a user's by its Operations.
 var kinds = []kind{
 	{name: "lock", methods: methods{"acquire": "Lock", "release": "Unlock", "try": "TryLock"}, all: true},
 	{name: "rwlock", methods: methods{
@@ -46,6 +47,7 @@ var kinds = []kind{
 type kind struct {
 	name string
 	methods
+	own     []string             // the operations of a user's kind, whose recipes are a [caller]
 	mortal  bool                 // a user who does not come back is missed: its life ends with its process
 	fragile bool                 // others wait for what a process makes, and that is gone with it or its session
 	all     bool                 // every recipe of the project's may be in other processes, not only the default
@@ -55,8 +57,21 @@ type kind struct {
 
 type methods map[string]string
 
+// caller is what users of a user's kind call.
+type caller interface {
+	Call(ctx context.Context, op, arg string) (result string, err error)
+}
+
+// operations are those that every recipe of the kind has.
+func (k kind) operations() string {
+	has := slices.Sorted(maps.Keys(k.methods))
+	return strings.Join(append(slices.DeleteFunc(has, optional), k.own...), " ")
+}
+
 // optionals are the operations that not every recipe has.
 var optionals = []string{"try", "rtry", "take", "peek", "giveback", "token", "changed", "subtract", "owner"}
+
+func optional(op string) bool { return slices.Contains(optionals, op) }
 
 // serve returns what a user can do by a recipe, which is false of what is no recipe of the kind.
 func (k kind) serve(recipe any) (Served, bool) {
@@ -67,11 +82,17 @@ func (k kind) serve(recipe any) (Served, bool) {
 		return nil, false
 	}
 	served := Served{}
+	if c, calls := recipe.(caller); k.own != nil {
+		for _, op := range k.own {
+			served[op] = calling(c, op)
+		}
+		return served, calls
+	}
 	for op, method := range k.methods {
 		if f := reflect.ValueOf(recipe).MethodByName(method); f.IsValid() && has(recipe, method) {
 			served[op] = operationOf(op, recipe, f.Interface())
 		}
-		if served[op] == nil && !slices.Contains(optionals, op) {
+		if served[op] == nil && !optional(op) {
 			return nil, false
 		}
 	}
@@ -88,7 +109,7 @@ func has(recipe any, method string) bool {
 // HasMethod tells the workload which of the methods below the recipe in the other process has.
 func (h *handle) HasMethod(method string) bool {
 	for op, name := range h.kind.methods {
-		if name == method && slices.Contains(optionals, op) {
+		if name == method && optional(op) {
 			return h.conn.remote.Can(op)
 		}
 	}
@@ -96,6 +117,11 @@ func (h *handle) HasMethod(method string) bool {
 }
 
 // What users call of a recipe in another process, of any kind.
+
+func (h *handle) Call(ctx context.Context, op, arg string) (string, error) {
+	answer, err := h.call(ctx, op, textOf(arg), 0)
+	return string(dataOf(answer.Result)), err
+}
 
 func (h *handle) Lock(ctx context.Context) error             { return h.take(ctx, "acquire") }
 func (h *handle) TryLock(ctx context.Context) (bool, error)  { return h.acquire(ctx, "try") }

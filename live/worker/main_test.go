@@ -45,7 +45,15 @@ var roles = map[string]func(arg string) error{
 	},
 }
 
+// own is a kind of a user's.
+var own = &workload.Kind{Name: "own", Operations: []string{"echo", "size"}, Recipes: []workload.Entry{{
+	Recipe: "mine", New: func() *workload.Workload { return workload.Own("own", nil, workload.Named("mine")) },
+}}}
+
 func TestMain(m *testing.M) {
+	if err := workload.Register(own); err != nil {
+		panic(err)
+	}
 	name, arg, _ := strings.Cut(os.Getenv(role), " ")
 	if name == "" {
 		os.Exit(m.Run())

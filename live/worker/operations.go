@@ -53,6 +53,22 @@ func operationOf(name string, recipe, method any) operation {
 	return nil
 }
 
+// calling is an operation of a user's kind.
+func calling(recipe caller, op string) operation {
+	return func(ctx context.Context, arg linearizability.Value) (linearizability.Value, error) {
+		result, err := recipe.Call(ctx, op, string(dataOf(arg)))
+		return textOf(result), err
+	}
+}
+
+// textOf is a text; null if it is empty.
+func textOf(text string) linearizability.Value {
+	if text == "" {
+		return linearizability.Null
+	}
+	return linearizability.Str(text)
+}
+
 // adding is an operation that returns a sum; nil if the recipe does not tell it.
 func adding(add func(context.Context, int64) (*int64, error)) operation {
 	return func(ctx context.Context, delta linearizability.Value) (linearizability.Value, error) {

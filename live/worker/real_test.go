@@ -235,8 +235,19 @@ func TestLibraries(t *testing.T) {
 			if _, alive := c.Pid(); !alive || told.told() != nil || !strings.Contains(printed.String(), "offered expire") {
 				t.Errorf("%v: %s", c.Err(), printed)
 			}
-			_, err := worker.Start(t.Context(), worker.Config{Command: command, Kind: "lock"})
-			wantError(t, err, "it says: there is no lock here: there are queue")
+			own, _ := start(t, worker.Config{Command: command, Kind: "own"})
+			for op, result := range map[string]linearizability.Value{
+				"echo": linearizability.Str(text), "size": linearizability.Int(7),
+			} {
+				answer, err := own.Do(t.Context(), worker.Call{Path: "/o", Op: op, Arg: map[string]linearizability.Value{"echo": result}[op]})
+				wantResult(t, answer, err, result)
+			}
+			for kind, why := range map[string]string{
+				"lock": "there is no lock here: there are ", "counter": "Counter has no method for get",
+			} {
+				_, err := worker.Start(t.Context(), worker.Config{Command: command, Kind: kind})
+				wantError(t, err, "it says: "+why)
+			}
 		})
 	}
 }

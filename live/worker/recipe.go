@@ -70,11 +70,8 @@ func NewHost(kind string, make func(path string) any, session func() int64, clos
 	if err != nil {
 		return nil, err
 	}
-	return &Host{Can: optional(sample), Session: session, Object: object, Close: close}, nil
-}
-
-func optional(served Served) []string {
-	return slices.DeleteFunc(slices.Clone(optionals), func(op string) bool { return served[op] == nil })
+	can := slices.DeleteFunc(slices.Clone(optionals), func(op string) bool { return sample[op] == nil })
+	return &Host{Can: can, Session: session, Object: object, Close: close}, nil
 }
 
 // connectMax is how long the first session may take.

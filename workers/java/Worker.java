@@ -124,6 +124,10 @@ public final class Worker {
             why = "the runner has version " + assignment.get("zktorture") + " of the protocol";
         } else if (kind == null) {
             why = "there is no " + assignment.get("kind") + " here: there are " + String.join(", ", kinds.keySet());
+        } else {
+            List<String> lacks = new ArrayList<>(List.of(((String) assignment.getOrDefault("operations", "")).split(" ")));
+            lacks.removeIf(name -> name.isEmpty() || method(name) != null);
+            why = lacks.isEmpty() ? null : kind.getSimpleName() + " has no method for " + String.join(", ", lacks);
         }
         if (why != null) {
             write("zktorture", VERSION, "error", why);

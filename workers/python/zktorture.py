@@ -212,6 +212,10 @@ class _Worker:
             self.write(zktorture=VERSION, error=why)
             return False
         cls = self.kinds[kind]
+        lacks = [name for name in assignment.get("operations", "").split() if not _method(cls, name)]
+        if lacks:
+            self.write(zktorture=VERSION, error="%s has no method for %s" % (cls.__name__, ", ".join(lacks)))
+            return False
         self.made = lambda path: cls(self.session, path)
         self.session = session(assignment, self.tell)
         with self.writing:  # so that no change of the session is missed after this line

@@ -484,6 +484,7 @@ var meanings = map[string]string{
 	"status.Worker.units":     "the units that it has done",
 
 	"worker.Assignment.kind":               "the kind of the recipe, as lock or queue",
+	"worker.Assignment.operations":         "the operations that the worker must have, with spaces between them",
 	"worker.Assignment.parties":            "how many parties a double barrier has",
 	"worker.Assignment.permits":            "how many permits a semaphore has",
 	"worker.Assignment.servers":            "the servers, as host:port,host:port",

@@ -7,7 +7,7 @@ import zktorture.Worker;
 /** A queue in memory. What is offered says what becomes of the offer. */
 final class Memory {
     public static void main(String[] args) throws Exception {
-        Worker.serve((assignment, tell) -> new Session(tell), Map.of("queue", Queue.class));
+        Worker.serve((assignment, tell) -> new Session(tell), Map.of("queue", Queue.class, "counter", Counter.class, "own", Own.class));
     }
 
     static final class Session implements Worker.Session {
@@ -61,6 +61,26 @@ final class Memory {
 
         public String take() throws InterruptedException {
             return items.take();
+        }
+    }
+
+    /** A recipe of a kind of a user's own. */
+    static final class Own {
+        Own(Session session, String path) {}
+
+        public String echo(String text) {
+            return text;
+        }
+
+        public int size() {
+            return 7;
+        }
+    }
+
+    /** A counter that cannot be read. */
+    static final class Counter {
+        public long add(long delta) {
+            return delta;
         }
     }
 }

@@ -44,4 +44,24 @@ class Queue:
         return self.items.pop(0)
 
 
-zktorture.serve(Session, queue=Queue)
+class Counter:
+    """A counter that cannot be read."""
+
+    def add(self, delta):
+        return delta
+
+
+class Own:
+    """A recipe of a kind of a user's own."""
+
+    def __init__(self, session, path):
+        pass
+
+    def echo(self, text):
+        return text
+
+    def size(self):
+        return 7
+
+
+zktorture.serve(Session, queue=Queue, counter=Counter, own=Own)
