@@ -36,7 +36,7 @@ PACKAGES   := $(shell echo $$(($(PROCESSORS) + 4)))
 MODULES  := $(filter-out internal/tools,$(patsubst %/go.mod,%,$(shell git ls-files '*/go.mod')))
 LONG     := ./sim ./live/ensemble ./live/worker ./workload ./live ./story ./sim/internal/shrink ./fakezk/server \
             ./live/ensemble/proxy/chaosproxy ./linearizability ./recipes/zkclient ./live/ensemble/stepper
-COMMAND  := ./cmd/torture ./zoo/...
+COMMAND  := ./cmd/torture ./sim/prove/... ./zoo/...
 SLOW     := campaign fakezk/conformance
 ATATIME  := $(MAKE) --no-print-directory -j
 
@@ -67,7 +67,7 @@ of-module:
 	GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(LONG) ./...
 
 modules: ## the tests of the other modules within this one
-	@$(ATATIME) 2 $(addprefix of/,$(SLOW) $(filter-out $(SLOW) cmd/torture zoo,$(MODULES)))
+	@$(ATATIME) 2 $(addprefix of/,$(SLOW) $(filter-out $(SLOW) cmd/torture sim/prove zoo,$(MODULES)))
 
 of/%:
 	GOMAXPROCS=1 $(IN) $* test -vet=off -timeout 60m -p 2 $$($(IN) $* list ./... | grep -v /generate/site)
@@ -303,6 +303,7 @@ kills: ## kill a run on real servers fifty times, and see that nothing is left: 
 	ZKTORTURE_KILLS=50 $(IN) cmd/torture test -count=1 -timeout 60m -run '^TestKilledRun$$' -v .
 
 thorough: ## the tests of which make test takes a few animals, seeds or episodes, with all of them (three quarters of an hour)
+	ZKTORTURE_THOROUGH=all $(IN) sim/prove test -count=1 -timeout 120m ./...
 	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 120m ./story ./sim/... ./workload/... ./live/ensemble ./live/worker
 	ZKTORTURE_THOROUGH=all $(IN) fakezk/conformance test -count=1 -timeout 120m .
 	ZKTORTURE_THOROUGH=all $(IN) zoo test -count=1 -timeout 120m ./...

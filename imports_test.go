@@ -232,6 +232,7 @@ func TestTortureIsMadeOf(t *testing.T) {
 		github.com/riywo/loginshell
 		github.com/zktorture/zktorture
 		github.com/zktorture/zktorture/cmd/torture
+		github.com/zktorture/zktorture/sim/prove
 		github.com/zktorture/zktorture/zoo
 		golang.org/x/mod
 		golang.org/x/sync

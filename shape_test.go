@@ -29,7 +29,7 @@ var mostNames = map[string]int{"sim": 40, "workload": 70, "linearizability": 35,
 
 // above are the rules that are not kept yet, with the figures of today, which may only fall.
 var above = map[string]int{
-	"hundreds of KB of the module's files": 46,
+	"hundreds of KB of the module's files": 45,
 }
 
 // counted are the numbers that few has seen.

@@ -13,6 +13,7 @@ require (
 	github.com/rogpeppe/go-internal v1.14.1
 	github.com/zktorture/zktorture v0.0.0
 	github.com/zktorture/zktorture/internal/browsertest v0.0.0
+	github.com/zktorture/zktorture/sim/prove v0.0.0
 	github.com/zktorture/zktorture/zoo v0.0.0
 	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0

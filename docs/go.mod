@@ -13,6 +13,7 @@ require (
 	github.com/zktorture/zktorture v0.0.0
 	github.com/zktorture/zktorture/campaign v0.0.0
 	github.com/zktorture/zktorture/internal/browsertest v0.0.0
+	github.com/zktorture/zktorture/sim/prove v0.0.0
 	github.com/zktorture/zktorture/zoo v0.0.0
 )
 

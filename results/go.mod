@@ -6,6 +6,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/zktorture/zktorture v0.0.0
 	github.com/zktorture/zktorture/campaign v0.0.0
+	github.com/zktorture/zktorture/sim/prove v0.0.0
 	github.com/zktorture/zktorture/zoo v0.0.0
 	golang.org/x/sync v0.24.0
 )

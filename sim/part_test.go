@@ -245,16 +245,13 @@ func TestAPartThatIsCutShort(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := find(t, "counter", "")
-	for _, strategy := range slices.Sorted(maps.Keys(sim.Strategies)) {
-		cfg, episodes := sim.Config{Strategy: strategy, Near: sim.NearFor(strategy)}, 100
-		if strategy == sim.Exhaustive {
-			episodes = 0
-		}
-		p, err := cfg.RunPart(ctx, w, 0, episodes)
+	for strategy := range sampling() {
+		cfg := sim.Config{Strategy: strategy, Near: sim.NearFor(strategy)}
+		p, err := cfg.RunPart(ctx, w, 0, 100)
 		if !errors.Is(err, context.Canceled) || p.Episodes >= 100 {
 			t.Errorf("%s: %v after %d episodes", strategy, err, p.Episodes)
 		}
-		if p, err = cfg.RunPart(ctx, w, 0, 0); strategy != sim.Exhaustive && (err != nil || p.Episodes > 0) {
+		if p, err = cfg.RunPart(ctx, w, 0, 0); err != nil || p.Episodes > 0 {
 			t.Errorf("%s: no episodes: %v, %d", strategy, err, p.Episodes)
 		}
 	}
@@ -263,6 +260,11 @@ func TestAPartThatIsCutShort(t *testing.T) {
 // What cannot be run is refused in a sentence.
 func TestPartsThatCannotBe(t *testing.T) {
 	w := find(t, "counter", "")
+	_, err := sim.Run(t.Context(), w, sim.Config{Strategy: sim.Exhaustive})
+	if want := `strategy exhaustive needs import _ "github.com/zktorture/zktorture/sim/prove"`; !errors.Is(err, sim.ErrConfig) ||
+		!strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
 	for _, c := range []struct {
 		cfg            sim.Config
 		from, episodes int
@@ -277,51 +279,6 @@ func TestPartsThatCannotBe(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-}
-
-// The shares of a search add up to the search, whether something breaks or not.
-func TestSharesAddUp(t *testing.T) {
-	testkit.ManyWorlds(t)
-	for _, w := range []sim.Workload{find(t, "counter", ""), sim.ScribblePlans()} {
-		cfg := sim.Config{
-			Strategy: sim.Exhaustive, Faults: world.Cancel, NoFaultsAtAll: true, AtMost: 1, Whole: true, NoShrink: true,
-		}
-		whole := run(t, w, cfg)
-		if whole.Extent.Word != tally.Complete || (whole.Verdict == sim.VerdictOK) != (w.Name() == "counter") {
-			t.Fatalf("%s: %s, %v", w.Name(), whole.Verdict, whole.Extent)
-		}
-		for _, cfg.Shares = range []int{2, 5} {
-			parts := shares(t, w, cfg)
-			want := inJSON(t, sumOf(t, parts))
-			sameCampaign(t, w.Name(), whole, conclude(t, w, cfg, throughJSON(t, sumOf(t, parts))))
-			for _, p := range parts {
-				if cfg.Shares == 2 && p.Search.States == whole.Extent.States {
-					t.Errorf("%s: one of two shares has all %d states", w.Name(), p.Search.States)
-				}
-			}
-			t.Run(w.Name(), rapid.MakeCheck(func(t *rapid.T) {
-				if got := inJSON(t, inSomeOrder(t, parts)); got != want {
-					t.Fatalf("the sum is\n%s\nnot\n%s", got, want)
-				}
-			}))
-			r := conclude(t, w, cfg, sumOf(t, parts[1:]))
-			if r.Extent.Word != tally.Bounded || r.Verdict == sim.VerdictOK {
-				t.Errorf("%s: without a share it is %s, %v", w.Name(), r.Verdict, r.Extent)
-			}
-		}
-	}
-}
-
-func shares(t *testing.T, w sim.Workload, cfg sim.Config) (parts []tally.Part) {
-	t.Helper()
-	for cfg.Share = range cfg.Shares {
-		p, err := cfg.RunPart(t.Context(), w, 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts = append(parts, p)
-	}
-	return parts
 }
 
 // Of what cannot be added up the same is kept in any order: the first, or the simplest.

@@ -12,6 +12,19 @@ import (
 	"github.com/zktorture/zktorture/sim/world"
 )
 
+// quiet is an episode of nobody, in which nothing breaks.
+type quiet struct{}
+
+func (quiet) Name() string                              { return "quiet" }
+func (quiet) Recipe() string                            { return "custom" }
+func (quiet) Terms() (t world.Terms)                    { return t }
+func (quiet) Plan(*world.Plan) world.Episode            { return quiet{} }
+func (quiet) Users() []int                              { return nil }
+func (quiet) Parents() []string                         { return nil }
+func (quiet) Run(*world.User)                           {}
+func (quiet) MayWaitForever(*world.World) bool          { return false }
+func (quiet) Judge(*world.World) (none world.Judgement) { return none }
+
 // doubtful is a workload of whose episodes some cannot be judged, by the draw.
 type doubtful struct{ quiet }
 

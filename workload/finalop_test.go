@@ -7,7 +7,6 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
-	_ "github.com/zktorture/zktorture/sim/prove"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -82,37 +81,6 @@ func (c *tiring) Add(ctx context.Context, delta int64) (int64, error) {
 	return sum, err
 }
 
-// crowded is a correct counter until two users add at once.
-type crowded struct {
-	*recipes.Counter
-	adding *int
-}
-
-func (c *crowded) Add(ctx context.Context, delta int64) (int64, error) {
-	*c.adding++
-	defer func() { *c.adding-- }()
-	sum, err := c.Counter.Add(ctx, delta)
-	if *c.adding > 1 {
-		sum++
-	}
-	return sum, err
-}
-
-// A search covers what two users of a client do only if it may give a client two.
-func TestSearchOfTwoUsers(t *testing.T) {
-	for users, want := range map[int]sim.Verdict{1: sim.VerdictOK, 2: sim.VerdictViolation} {
-		adding := 0
-		w := workload.Counter(func(c recipes.Conn, path string) workload.Adder {
-			return &crowded{recipes.NewCounter(c, path), &adding}
-		})
-		r := campaign(t, w, sim.Config{Strategy: sim.Exhaustive, Clients: 1, Users: users, Ops: 1,
-			NoFaultsAtAll: true, NoShrink: true})
-		if r.Verdict != want || adding != 0 {
-			t.Errorf("%d users: %v, want %v; %d add", users, r.Verdict, want, adding)
-		}
-	}
-}
-
 // With one operation for each user a user adds twice at most, the second time in its final operation, whatever the strategy.
 func TestEachUserHasOpsOperationsAndAFreshOne(t *testing.T) {
 	for _, additions := range []int{2, 3} {
@@ -121,7 +89,6 @@ func TestEachUserHasOpsOperationsAndAFreshOne(t *testing.T) {
 		})
 		for name, cfg := range map[string]sim.Config{
 			"mix": {Episodes: 500}, "random": {Strategy: "random", Episodes: 500},
-			"exhaustive": {Strategy: sim.Exhaustive, Clients: 2}, "plain": {Strategy: sim.Exhaustive, Plain: true, Clients: 2},
 		} {
 			cfg.Ops, cfg.Seed, cfg.NoFaultsAtAll, cfg.NoShrink = 1, 1, true, true
 			r := campaign(t, w, cfg)

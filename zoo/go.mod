@@ -6,6 +6,7 @@ require (
 	github.com/go-zookeeper/zk v1.0.4
 	github.com/google/go-cmp v0.7.0
 	github.com/zktorture/zktorture v0.0.0
+	github.com/zktorture/zktorture/sim/prove v0.0.0
 )
 
 require (

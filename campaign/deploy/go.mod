@@ -46,6 +46,8 @@ require (
 	github.com/robfig/cron/v3 v3.0.1 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // indirect
 	github.com/xlab/treeprint v1.2.0 // indirect
+	github.com/zktorture/zktorture/sim/prove v0.0.0 // indirect
+	github.com/zktorture/zktorture/zoo v0.0.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	go.yaml.in/yaml/v4 v4.0.0-rc.3 // indirect

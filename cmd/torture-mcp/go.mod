@@ -7,6 +7,7 @@ require (
 	github.com/google/jsonschema-go v0.4.3
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/zktorture/zktorture v0.0.0
+	github.com/zktorture/zktorture/sim/prove v0.0.0
 	github.com/zktorture/zktorture/zoo v0.0.0
 )
 

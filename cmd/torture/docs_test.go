@@ -113,8 +113,11 @@ type document struct {
 func (d *document) module() {
 	mod := d.read(filepath.Join(d.root, "go.mod"))
 	_, mod, _ = strings.Cut(mod, "\n")
-	d.write("go.mod", "module example.com/mylock\n"+mod+
-		"\nrequire github.com/zktorture/zktorture v0.0.0\nreplace github.com/zktorture/zktorture => "+strconv.Quote(d.root)+"\n")
+	for _, ours := range []string{"", "/sim/prove"} {
+		mod += "\nrequire github.com/zktorture/zktorture" + ours + " v0.0.0\nreplace github.com/zktorture/zktorture" + ours +
+			" => " + strconv.Quote(d.root+ours) + "\n"
+	}
+	d.write("go.mod", "module example.com/mylock\n"+mod)
 	d.write("go.sum", d.read(filepath.Join(d.root, "go.sum")))
 }
 

@@ -85,6 +85,7 @@ func (d *document) standIns(bin string) {
 		"go": `case "$1 $2" in
 "mod init") '` + goTool + `' "$@" && exec '` + goTool + `' mod edit \
 	-replace github.com/zktorture/zktorture='` + d.root + `' -replace github.com/zktorture/zktorture/zoo='` + d.root + `/zoo' \
+	-replace github.com/zktorture/zktorture/sim/prove='` + d.root + `/sim/prove' \
 	-replace github.com/zktorture/zktorture/cmd/torture='` + d.root + `/cmd/torture' ;;
 "install github.com/zktorture/zktorture/cmd/torture@latest") cd '` + d.root + `' && GOWORK= exec '` + goTool + `' build -o '` + bin + `/' ./cmd/torture ;;
 *) exec '` + goTool + `' "$@" ;;

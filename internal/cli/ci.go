@@ -16,7 +16,7 @@ import (
 
 // ciOf reports a run: a case for each property of the workload, and for each violation of a property common to all
 // recipes. An unbroken property passes only if the run was decided.
-func (t *trial) ciOf(result sim.Result, problems []ciformat.Problem) ciformat.Report {
+func (t *Trial) ciOf(result sim.Result, problems []ciformat.Problem) ciformat.Report {
 	report := ciformat.Report{
 		Title: fmt.Sprintf("%s (%s) on %s", result.Workload, result.Recipe, t.backend), Verdict: result.Verdict,
 		Seconds: result.Elapsed.Seconds(),
@@ -42,7 +42,7 @@ func (t *trial) ciOf(result sim.Result, problems []ciformat.Problem) ciformat.Re
 }
 
 // problems are the violations of a run, with their stories.
-func (t *trial) problems(c *console.Context, w *workload.Workload, result sim.Result, saved output.Evidence) (all []ciformat.Problem) {
+func (t *Trial) problems(c *console.Context, w *workload.Workload, result sim.Result, saved output.Evidence) (all []ciformat.Problem) {
 	for i, found := range result.Violations {
 		p := ciformat.Problem{Property: found.Property, Message: found.Message, Place: i}
 		if i >= len(saved.Examples) {

@@ -13,7 +13,7 @@ import (
 
 // An unknown verdict is no pass, neither in the XML nor on the page.
 func TestUnknownDoesNotPass(t *testing.T) {
-	r := &trial{backend: "sim"}
+	r := &Trial{backend: "sim"}
 	report := r.ciOf(sim.Result{Workload: "lock", Recipe: "ours", Verdict: sim.VerdictUnknown,
 		Reason: "episode 3 could not be judged"}, nil)
 	if len(report.Cases) < 5 {
@@ -56,7 +56,7 @@ func TestEveryViolationIsACase(t *testing.T) {
 			result := sim.Result{Workload: kind.Name, Verdict: sim.VerdictViolation,
 				Violations: []sim.Found{{Violation: sim.Violation{Property: property, Message: "m"}}}}
 			red := 0
-			for _, c := range (&trial{}).ciOf(result, []ciformat.Problem{{Property: property}}).Cases {
+			for _, c := range (&Trial{}).ciOf(result, []ciformat.Problem{{Property: property}}).Cases {
 				if c.Verdict == sim.VerdictViolation {
 					red++
 				}

@@ -35,8 +35,7 @@ type cli struct {
 	Clean  cleanCmd        `cmd:"" hidden:"" help:"List what killed runs have left on your servers; with --yes, delete it."`
 	Doctor about.DoctorCmd `cmd:"" group:"servers" help:"Check what works on this machine, and how to install what is missing."`
 
-	Prove proveCmd      `cmd:"" group:"more" help:"Search all executions within a bound, and certify that."`
-	List  about.ListCmd `cmd:"" group:"more" help:"List kinds, recipes, faults, strategies, models and properties."`
+	List about.ListCmd `cmd:"" group:"more" help:"List kinds, recipes, faults, strategies, models and properties."`
 	kong.Plugins
 
 	Worker     workerCmd                 `cmd:"" hidden:"" help:"Serve a recipe to a runner, with the protocol of docs/workers.md."`

@@ -43,7 +43,7 @@ type liveCmd struct {
 	Duration time.Duration `help:"How long to run. Default: 30s, or until --episodes are done." range:">0"`
 	Patience time.Duration `help:"How long a client waits, without faults, before it counts as waiting forever; longer where servers are slow. The run ends when servers are away for twice as long. Default: 10s, longer with --rate." range:">0"`
 	Ready    time.Duration `help:"How long a worker process may take until it is ready, not counting the time in which it could not run. Default: 30s." range:">0"`
-	trial    `embed:""`
+	Trial    `embed:""`
 
 	reach.AccessFlags `embed:""`
 
@@ -55,7 +55,7 @@ type liveCmd struct {
 
 // Rules implements ruled.
 func (r *liveCmd) Rules() []console.Rule {
-	return append(r.AccessFlags.Rules(), r.rules(),
+	return append(r.AccessFlags.Rules(), r.Rule(),
 		console.When(r.Servers != "", "root rate auth tls-ca tls-key tls-cert tls-server-name", "needs --servers"),
 		console.When(r.Servers == "", "start serve", "cannot be used with --servers"),
 		console.When(r.Start == 0, "serve", "cannot be used with --start"),
@@ -68,7 +68,7 @@ func (r *liveCmd) Run(c *console.Context) error {
 	if err := r.where(c); err != nil {
 		return err
 	}
-	w, err := r.find(c, r.Kind)
+	w, err := r.Find(c, r.Kind)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (r *liveCmd) Run(c *console.Context) error {
 		Duration: r.Duration.Seconds(), Nodes: cmp.Or(r.Start, r.Serve)}
 	on := map[string]func(*console.Context, *workload.Workload, *output.Folder) error{
 		"serve": r.onServed, "ensemble": r.onEnsemble, "live": r.onLive}[r.backend]
-	return r.within(c, begin, func(out *output.Folder) error { return on(c, w, out) })
+	return r.Within(c, begin, func(out *output.Folder) error { return on(c, w, out) })
 }
 
 // where says on which servers to run.

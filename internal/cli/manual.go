@@ -50,17 +50,6 @@ var Manual = manual.Manual{
 		{Meaning: "Run the lock on your own servers.", Unrun: true,
 			Line: "torture live lock --servers a:2181,b:2181 --duration 10m"},
 	}},
-	"prove": {
-		Statuses: []manual.Status{
-			{Code: console.ExitOK, Meaning: "Nothing broke, or the certificate holds. Whether the search is complete is printed."},
-			{Code: console.ExitViolation, Meaning: "A violation, or the certificate is refuted."},
-			{Code: console.ExitUnknown, Meaning: "There was an error, or the file is not a certificate of this build."},
-		},
-		Examples: []manual.Example{
-			{Meaning: "Search all executions of a small counter in which no fault strikes, and certify that.",
-				Line: "torture prove counter --clients 1 --ops 1 --faults none --certificate counter.json"},
-			{Meaning: "Repeat the search of a certificate, and compare.", Line: "torture prove --check counter.json"},
-		}},
 	"test": {
 		Statuses: []manual.Status{
 			{Code: 0, Meaning: "The tests passed."},

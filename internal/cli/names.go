@@ -34,11 +34,11 @@ func recipeNames(kind *workload.Kind) console.NameSet {
 	return set
 }
 
-// simFaults are the faults of --faults in simulation, and liveFaults those on real servers.
+// SimFaults are the faults of --faults in simulation, and liveFaults those on real servers.
 type (
-	simFaults struct {
-		text string
-		set  world.Faults
+	SimFaults struct {
+		Text string
+		Set  world.Faults
 	}
 	liveFaults struct {
 		text string
@@ -47,13 +47,13 @@ type (
 )
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (f *simFaults) UnmarshalText(text []byte) (err error) {
+func (f *SimFaults) UnmarshalText(text []byte) (err error) {
 	known := console.NamesOf(world.EveryFault.Each())
 	if err := knownFaults(string(text), known, "servers suffer it, not simulated clients: torture live has it"); err != nil {
 		return err
 	}
-	f.text = string(text)
-	f.set, err = world.ParseFaults(f.text)
+	f.Text = string(text)
+	f.Set, err = world.ParseFaults(f.Text)
 	return err
 }
 

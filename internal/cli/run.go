@@ -22,8 +22,8 @@ import (
 	"github.com/zktorture/zktorture/workload/audit"
 )
 
-// trial is what run, live and prove have in common.
-type trial struct {
+// Trial is what run, live and prove have in common.
+type Trial struct {
 	Recipe         string  `help:"Implementation to test (see torture list), such as ours, or published/… for a known bug; with torture live also exec:COMMAND, for one that another program serves (docs/workers.md). Default: the first that torture list shows." placeholder:"RECIPE"`
 	Clients        int     `help:"Maximum clients." default:"3" range:"1..16"`
 	Ops            int     `help:"Maximum operations per user." default:"4" range:"1..100"`
@@ -39,8 +39,8 @@ type trial struct {
 	meter             *reach.RunMetrics
 }
 
-// find finds the workload, and draws a seed if there is none.
-func (t *trial) find(c *console.Context, kind string) (*workload.Workload, error) {
+// Find finds the workload, and draws a seed if there is none.
+func (t *Trial) Find(c *console.Context, kind string) (*workload.Workload, error) {
 	w, err := findRecipe(c, kind, t.Recipe, t.backend)
 	if err != nil {
 		return nil, err
@@ -53,8 +53,11 @@ func (t *trial) find(c *console.Context, kind string) (*workload.Workload, error
 	return w, nil
 }
 
-// within runs something with a folder for its results, and with its metrics.
-func (t *trial) within(c *console.Context, begin index.Begin, run func(*output.Folder) error) error {
+// Search says that what is tried is searched.
+func (t *Trial) Search() { t.backend, t.strategy = "sim", sim.Exhaustive }
+
+// Within runs something with a folder for its results, and with its metrics.
+func (t *Trial) Within(c *console.Context, begin index.Begin, run func(*output.Folder) error) error {
 	if err := t.Probe(); err != nil {
 		return err
 	}
@@ -80,8 +83,8 @@ func (t *trial) within(c *console.Context, begin index.Begin, run func(*output.F
 	return err
 }
 
-// rules are those of its flags.
-func (t *trial) rules() console.Rule {
+// Rule is that of its flags.
+func (t *Trial) Rule() console.Rule {
 	return console.When(!t.JSON, "all", "cannot be used with --json, because the JSON object has no stories")
 }
 
@@ -89,7 +92,7 @@ func (t *trial) rules() console.Rule {
 type runCmd struct {
 	Kind       string        `arg:"" help:"The kind of recipe to test: see torture list." enum:"${kinds}"`
 	Wire       bool          `help:"Use go-zookeeper's own client: what goes over its connections is simulated, too."`
-	Faults     simFaults     `placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out. Default: all, in stages: see --strategy."`
+	Faults     SimFaults     `placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out. Default: all, in stages: see --strategy."`
 	Episodes   int           `help:"The number of episodes. Default: 1000, or as many as --duration allows." range:"1.."`
 	Duration   time.Duration `help:"How long to run." range:">0"`
 	Strategy   string        `help:"How episodes are drawn: see torture list. Default: stages, or mix with --faults." default:"" placeholder:"STRATEGY" enum:",${strategies}"`
@@ -99,7 +102,7 @@ type runCmd struct {
 	NoShrink   bool          `name:"no-shrink" help:"Leave counterexamples as they were found."`
 	ShrinkTime time.Duration `name:"shrink-time" help:"How much time, also of processors, may be spent on minimising all counterexamples, the likely cause first; 0s: until they are minimal." default:"20s" range:"0s.."`
 	Coverage   bool          `help:"Also list the ways in which faults could have hit operations and did not."`
-	trial      `embed:""`
+	Trial      `embed:""`
 
 	known []world.Choices // of Near
 }
@@ -107,7 +110,7 @@ type runCmd struct {
 // Run executes the command.
 func (r *runCmd) Run(c *console.Context) error {
 	r.backend = "sim"
-	w, err := r.find(c, r.Kind)
+	w, err := r.Find(c, r.Kind)
 	if err != nil {
 		return err
 	}
@@ -128,9 +131,9 @@ func (r *runCmd) Run(c *console.Context) error {
 	if seed := os.Getenv(parts.Variable); seed != "" {
 		return parts.AnswerEpisodes(c, w, r.config(), seed)
 	}
-	begin := index.Begin{Workload: r.Kind, Faults: r.Faults.text, Episodes: r.Episodes, Duration: r.Duration.Seconds()}
-	return r.within(c, begin, func(out *output.Folder) error {
-		return r.simulate(c, w, out, r.config(), func(result *sim.Result) error {
+	begin := index.Begin{Workload: r.Kind, Faults: r.Faults.Text, Episodes: r.Episodes, Duration: r.Duration.Seconds()}
+	return r.Within(c, begin, func(out *output.Folder) error {
+		return r.Simulate(c, w, out, r.config(), func(result *sim.Result) error {
 			if result.Coverage != nil && !r.Coverage {
 				result.Coverage.Never = nil
 			}
@@ -141,7 +144,7 @@ func (r *runCmd) Run(c *console.Context) error {
 
 // Rules implements ruled.
 func (r *runCmd) Rules() []console.Rule {
-	return []console.Rule{r.rules(),
+	return []console.Rule{r.Rule(),
 		console.When(r.Strategy == sim.Near, "near", "needs --strategy near"),
 		console.When(r.Exact, "once", "needs --exact"),
 		console.When(!r.NoShrink, "shrink-time", "cannot be used with --no-shrink, because nothing is minimised then"),
@@ -151,8 +154,8 @@ func (r *runCmd) Rules() []console.Rule {
 // validate chooses the faults and the strategy where none is asked for, and refuses what the rules let pass.
 func (r *runCmd) validate() error {
 	usual := "mix"
-	if r.Faults.text == "" {
-		usual, r.Faults = sim.Stages, simFaults{"all", world.AllFaults}
+	if r.Faults.Text == "" {
+		usual, r.Faults = sim.Stages, SimFaults{"all", world.AllFaults}
 	}
 	r.strategy = cmp.Or(r.Strategy, usual)
 	switch {
@@ -164,9 +167,10 @@ func (r *runCmd) validate() error {
 	return nil
 }
 
-// simulate runs a campaign and reports it, after seen has seen the result.
-func (t *trial) simulate(c *console.Context, w *workload.Workload, out *output.Folder, cfg sim.Config, seen func(*sim.Result) error) error {
+// Simulate runs a campaign and reports it, after seen has seen the result.
+func (t *Trial) Simulate(c *console.Context, w *workload.Workload, out *output.Folder, cfg sim.Config, seen func(*sim.Result) error) error {
 	bar := output.NewBar(c, t.JSON, cfg.Episodes, cfg.Duration)
+	cfg.Audit, cfg.Auditor = auditedEpisodes, audit.Measure
 	cfg.Again, cfg.Progress, cfg.Found = c.Self+" replay FILE", t.meter.Following(bar.Show), bar.Tell(cfg.Seed)
 	defer c.EndSoon(bar.Status)()
 	end, err := parts.Elsewhere(c, &cfg)
@@ -187,8 +191,8 @@ func (t *trial) simulate(c *console.Context, w *workload.Workload, out *output.F
 
 func (r *runCmd) config() sim.Config {
 	return sim.Config{
-		Audit: auditedEpisodes, Auditor: audit.Measure, Strategy: r.strategy, Episodes: r.Episodes, Duration: r.Duration, Seed: *r.Seed,
-		Faults: r.Faults.set, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Once: r.Once, NoShrink: r.NoShrink,
+		Strategy: r.strategy, Episodes: r.Episodes, Duration: r.Duration, Seed: *r.Seed,
+		Faults: r.Faults.Set, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Once: r.Once, NoShrink: r.NoShrink,
 		ShrinkTime: r.ShrinkTime, Coverage: true, Near: r.known,
 	}
 }
@@ -213,7 +217,7 @@ func (r *runCmd) near() (known []world.Choices, err error) {
 const auditedEpisodes = 100
 
 // report prints the result and turns the verdict into an exit status. Write errors come last.
-func (t *trial) report(c *console.Context, w *workload.Workload, out *output.Folder, result sim.Result, saved output.Evidence) error {
+func (t *Trial) report(c *console.Context, w *workload.Workload, out *output.Folder, result sim.Result, saved output.Evidence) error {
 	if c.Err() != nil {
 		interrupted(&result)
 	}

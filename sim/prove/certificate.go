@@ -15,7 +15,7 @@ import (
 	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/internal/bound"
-	_ "github.com/zktorture/zktorture/sim/internal/search"
+	_ "github.com/zktorture/zktorture/sim/prove/internal/search"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
 )

@@ -23,6 +23,7 @@ import (
 	"github.com/zktorture/zktorture/campaign/torture-campaign/status"
 	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
+	_ "github.com/zktorture/zktorture/sim/prove/command" // torture prove
 )
 
 var update = flag.Bool("update", false, "write docs/reference/formats.md and the schemas")

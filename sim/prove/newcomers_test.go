@@ -1,4 +1,4 @@
-package sim
+package prove_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/internal/bound"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
@@ -129,7 +130,7 @@ func TestWhichNewcomerActsFirstCannotBeSeen(t *testing.T) {
 	for _, s := range worlds {
 		w := nameless{s}
 		for _, f := range faults {
-			cfg := Config{Faults: f, AtMost: 1, Episodes: runs, Without: bound.ReduceNewcomers}
+			cfg := sim.Config{Faults: f, AtMost: 1, Episodes: runs, Without: bound.ReduceNewcomers}
 			if f == world.Loss|world.Pause {
 				cfg.AtMost = 2
 			}

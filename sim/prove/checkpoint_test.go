@@ -1,4 +1,4 @@
-package sim
+package prove_test
 
 import (
 	"os"
@@ -7,21 +7,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/sim/internal/draw"
+	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
 )
 
 // searchOf searches what two users can do who each wait and enlist.
-func searchOf(t *testing.T, cfg Config) Result {
+func searchOf(t *testing.T, cfg sim.Config) sim.Result {
 	t.Helper()
 	return searchIn(t, quiet{{"await", "enlist"}, {"enlist"}}, cfg)
 }
 
-func searchIn(t *testing.T, w world.Workload, cfg Config) Result {
+func searchIn(t *testing.T, w world.Workload, cfg sim.Config) sim.Result {
 	t.Helper()
-	cfg.Strategy, cfg.AtMost, cfg.Whole, cfg.NoShrink = draw.Exhaustive, 1, true, true
-	r, err := Run(t.Context(), w, cfg)
+	cfg.Strategy, cfg.AtMost, cfg.Whole, cfg.NoShrink = sim.Exhaustive, 1, true, true
+	r, err := sim.Run(t.Context(), w, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,11 +43,11 @@ func (q quiet) Judge(*world.World) (none world.Judgement) { return none }
 
 // A search that is stopped again and again, and goes on from its checkpoint, sees what one sees that is not stopped.
 func TestASearchGoesOn(t *testing.T) {
-	whole := searchOf(t, Config{Faults: world.Loss})
+	whole := searchOf(t, sim.Config{Faults: world.Loss})
 	file := filepath.Join(t.TempDir(), "checkpoint")
-	var r Result
+	var r sim.Result
 	for runs := 7; r.Extent.Word != tally.Complete; runs += 7 {
-		if r = searchOf(t, Config{Faults: world.Loss, Checkpoint: file, Episodes: runs}); runs > 10000 {
+		if r = searchOf(t, sim.Config{Faults: world.Loss, Checkpoint: file, Episodes: runs}); runs > 10000 {
 			t.Fatalf("not finished: %v", r.Extent)
 		}
 	}
@@ -63,10 +63,10 @@ func TestASearchGoesOn(t *testing.T) {
 // What a search has found until it is stopped is not lost.
 func TestASearchGoesOnWithWhatItFound(t *testing.T) {
 	w := ScribblePlans()
-	whole := searchIn(t, w, Config{NoFaultsAtAll: true})
-	r, file := Result{}, filepath.Join(t.TempDir(), "checkpoint")
+	whole := searchIn(t, w, sim.Config{NoFaultsAtAll: true})
+	r, file := sim.Result{}, filepath.Join(t.TempDir(), "checkpoint")
 	for runs := 7; r.Extent.Word != tally.Complete && runs < 2*whole.Extent.Runs; runs += 7 {
-		r = searchIn(t, w, Config{NoFaultsAtAll: true, Checkpoint: file, Episodes: runs})
+		r = searchIn(t, w, sim.Config{NoFaultsAtAll: true, Checkpoint: file, Episodes: runs})
 	}
 	if !reflect.DeepEqual(found(whole), found(r)) || len(r.Violations) < 5 || r.Hash != whole.Hash {
 		t.Errorf("at once %d properties, %v; in parts %d, %v", len(whole.Violations), whole.Extent, len(r.Violations), r.Extent)
@@ -74,7 +74,7 @@ func TestASearchGoesOnWithWhatItFound(t *testing.T) {
 }
 
 // found is what was found, and how often.
-func found(r Result) map[string]int {
+func found(r sim.Result) map[string]int {
 	times := map[string]int{}
 	for _, f := range r.Violations {
 		times[f.Property] = f.Times
@@ -85,12 +85,12 @@ func found(r Result) map[string]int {
 // A checkpoint of another search, or what is none, is refused and left as it is.
 func TestACheckpointIsOfOneSearch(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "checkpoint")
-	searchOf(t, Config{Faults: world.Loss, Checkpoint: file, Episodes: 5})
+	searchOf(t, sim.Config{Faults: world.Loss, Checkpoint: file, Episodes: 5})
 	before, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := searchOf(t, Config{Faults: world.Expiry, Checkpoint: file}); r.Verdict != VerdictUnknown ||
+	if r := searchOf(t, sim.Config{Faults: world.Expiry, Checkpoint: file}); r.Verdict != sim.VerdictUnknown ||
 		!strings.Contains(r.Reason, "faults loss") {
 		t.Errorf("%v: %s", r.Verdict, r.Reason)
 	}
@@ -100,7 +100,7 @@ func TestACheckpointIsOfOneSearch(t *testing.T) {
 	if err := os.WriteFile(file, before[:len(before)/2], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if r := searchOf(t, Config{Faults: world.Loss, Checkpoint: file}); r.Verdict != VerdictUnknown ||
+	if r := searchOf(t, sim.Config{Faults: world.Loss, Checkpoint: file}); r.Verdict != sim.VerdictUnknown ||
 		!strings.Contains(r.Reason, "cut off") {
 		t.Errorf("%v: %s", r.Verdict, r.Reason)
 	}

@@ -1,4 +1,5 @@
-package cli
+// Package command makes the command torture prove. A main function imports it for that alone.
+package command
 
 import (
 	"errors"
@@ -6,21 +7,42 @@ import (
 	"os"
 	"time"
 
+	"github.com/zktorture/zktorture/internal/cli"
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
+	"github.com/zktorture/zktorture/internal/manual"
 	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/prove"
 	"github.com/zktorture/zktorture/story/index"
-	"github.com/zktorture/zktorture/workload/audit"
 )
+
+func init() { cli.Extend(func() any { return new(commands) }, said) }
+
+type commands struct {
+	Prove proveCmd `cmd:"" group:"more" help:"Search all executions within a bound, and certify that."`
+}
+
+var said = manual.Manual{
+	"prove": {
+		Statuses: []manual.Status{
+			{Code: console.ExitOK, Meaning: "Nothing broke, or the certificate holds. Whether the search is complete is printed."},
+			{Code: console.ExitViolation, Meaning: "A violation, or the certificate is refuted."},
+			{Code: console.ExitUnknown, Meaning: "There was an error, or the file is not a certificate of this build."},
+		},
+		Examples: []manual.Example{
+			{Meaning: "Search all executions of a small counter in which no fault strikes, and certify that.",
+				Line: "torture prove counter --clients 1 --ops 1 --faults none --certificate counter.json"},
+			{Meaning: "Repeat the search of a certificate, and compare.", Line: "torture prove --check counter.json"},
+		}},
+}
 
 // proveCmd searches all executions within a bound.
 type proveCmd struct {
 	Kind        string        `arg:"" optional:"" default:"" help:"The kind of recipe to search: see torture list." enum:",${kinds}"`
 	Check       string        `placeholder:"FILE" help:"Instead of a kind: check a certificate. Its search is repeated in another order, and compared."`
-	Faults      simFaults     `default:"all" placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out. Default: all."`
+	Faults      cli.SimFaults `default:"all" placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out. Default: all."`
 	AtMost      int           `help:"Maximum faults in an execution, 0 to 6." default:"1" range:"0..6"`
 	Users       int           `help:"Maximum users of a client, 1 or 2." default:"1" range:"1..2"`
 	Plain       bool          `help:"Search only the simplest plan, in which each user plays one part."`
@@ -28,12 +50,12 @@ type proveCmd struct {
 	Duration    time.Duration `help:"The longest time for the search. Default: no limit." range:">0"`
 	Checkpoint  string        `help:"Save the search to this file every ten seconds, and continue from the file if it exists." placeholder:"FILE"`
 	Certificate string        `help:"If the search is complete and nothing broke, write a certificate, which --check checks." placeholder:"FILE"`
-	trial       `embed:""`
+	cli.Trial   `embed:""`
 }
 
 // Rules implements ruled.
 func (p *proveCmd) Rules() []console.Rule {
-	return []console.Rule{p.rules(), console.When(p.Check == "", "recipe clients ops faults at-most users plain episodes checkpoint "+
+	return []console.Rule{p.Rule(), console.When(p.Check == "", "recipe clients ops faults at-most users plain episodes checkpoint "+
 		"certificate seed out json all junit summary metrics", "cannot be used with --check, because the certificate says what was searched")}
 }
 
@@ -47,17 +69,17 @@ func (p *proveCmd) Run(c *console.Context) error {
 	case p.Kind == "":
 		return fmt.Errorf("say what to search: %s prove KIND, or %[1]s prove --check FILE", c.Self)
 	}
-	p.backend, p.strategy = "sim", sim.Exhaustive
-	w, err := p.find(c, p.Kind)
+	p.Search()
+	w, err := p.Find(c, p.Kind)
 	if err != nil {
 		return err
 	}
-	cfg := sim.Config{Audit: auditedEpisodes, Auditor: audit.Measure, Strategy: p.strategy, Episodes: p.Episodes, Duration: p.Duration, Seed: *p.Seed,
-		Faults: p.Faults.set, NoFaultsAtAll: true, Clients: p.Clients, Ops: p.Ops, ShrinkTime: shrinkTime,
+	cfg := sim.Config{Strategy: sim.Exhaustive, Episodes: p.Episodes, Duration: p.Duration, Seed: *p.Seed,
+		Faults: p.Faults.Set, NoFaultsAtAll: true, Clients: p.Clients, Ops: p.Ops, ShrinkTime: shrinkTime,
 		AtMost: p.AtMost, Users: p.Users, Plain: p.Plain, Checkpoint: p.Checkpoint}
-	begin := index.Begin{Workload: p.Kind, Faults: p.Faults.text, Episodes: p.Episodes, Duration: p.Duration.Seconds()}
-	return p.within(c, begin, func(out *output.Folder) error {
-		return p.simulate(c, w, out, cfg, func(result *sim.Result) error { return p.certify(cfg, *result) })
+	begin := index.Begin{Workload: p.Kind, Faults: p.Faults.Text, Episodes: p.Episodes, Duration: p.Duration.Seconds()}
+	return p.Within(c, begin, func(out *output.Folder) error {
+		return p.Simulate(c, w, out, cfg, func(result *sim.Result) error { return p.certify(cfg, *result) })
 	})
 }
 

@@ -1,8 +1,7 @@
-package sim
+package prove_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,9 +13,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/internal/bound"
-	"github.com/zktorture/zktorture/sim/internal/draw"
-	_ "github.com/zktorture/zktorture/sim/internal/search"
+	_ "github.com/zktorture/zktorture/sim/prove"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
 )
@@ -112,36 +111,21 @@ type searcher interface {
 func seenBy(
 	t searcher, w world.Workload, faults world.Faults, without bound.Reductions, backwards bool, runs int,
 ) (map[string]bool, tally.Extent) {
-	return seenIn(t, w, Config{Faults: faults, AtMost: 1, Without: without, Backwards: backwards, Episodes: runs})
+	return seenIn(t, w, sim.Config{Faults: faults, AtMost: 1, Without: without, Backwards: backwards, Episodes: runs})
 }
 
 // seenIn is seenBy of a search.
-func seenIn(t searcher, w world.Workload, cfg Config) (map[string]bool, tally.Extent) {
-	cfg.Strategy, cfg.NoFaultsAtAll, cfg.Whole, cfg.NoShrink = draw.Exhaustive, true, true, true
-	c, err := newCampaign(w, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.run(t.Context())
-	if why := c.part.Search.Why; c.part.Frozen != "" || why != "" && !strings.HasSuffix(why, "were made") {
-		t.Fatal(c.part.Frozen, why)
+func seenIn(t searcher, w world.Workload, cfg sim.Config) (map[string]bool, tally.Extent) {
+	cfg.Strategy, cfg.NoFaultsAtAll, cfg.Whole, cfg.NoShrink = sim.Exhaustive, true, true, true
+	r, err := sim.Run(t.Context(), w, cfg)
+	if err != nil || r.Reason != "" && !strings.HasSuffix(r.Reason, "were made") {
+		t.Fatal(err, r.Reason)
 	}
 	seen := map[string]bool{}
-	for _, f := range c.part.Found {
+	for _, f := range r.Violations {
 		seen[f.Property] = true
 	}
-	return seen, c.part.Extent(1)
-}
-
-// A program without package prove says what it lacks.
-func TestASearchNeedsPackageProve(t *testing.T) {
-	defer func(linked func(*bound.Campaign) bound.Search) { bound.New = linked }(bound.New)
-	bound.New = nil
-	_, err := Run(t.Context(), quiet{}, Config{Strategy: draw.Exhaustive})
-	if want := `strategy exhaustive needs import _ "github.com/zktorture/zktorture/sim/prove"`; !errors.Is(err, ErrConfig) ||
-		!strings.HasSuffix(err.Error(), want) {
-		t.Errorf("%v, want %s", err, want)
-	}
+	return seen, r.Extent
 }
 
 // What a search leaves out cannot be seen: with all reductions, and with none, it finds the same.
