@@ -12,6 +12,7 @@ require (
 	github.com/zktorture/zktorture/zoo v0.0.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/tools v0.51.0
+	pgregory.net/rapid v1.3.0
 )
 
 require (
@@ -25,5 +26,4 @@ require (
 	golang.org/x/mod v0.41.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
-	pgregory.net/rapid v1.3.0 // indirect
 )

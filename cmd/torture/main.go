@@ -4,11 +4,12 @@ package main
 
 import (
 	"github.com/zktorture/zktorture"
-	_ "github.com/zktorture/zktorture/cmd/torture/operators" // what who operates servers asks of torture live
-	_ "github.com/zktorture/zktorture/cmd/torture/perfetto"  // torture trace
-	_ "github.com/zktorture/zktorture/cmd/torture/scaffold"  // torture new
-	_ "github.com/zktorture/zktorture/cmd/torture/scan"      // torture scan
-	_ "github.com/zktorture/zktorture/cmd/torture/serving"   // torture serve and proxy
+	_ "github.com/zktorture/zktorture/cmd/torture/operators"  // what who operates servers asks of torture live
+	_ "github.com/zktorture/zktorture/cmd/torture/perfetto"   // torture trace
+	_ "github.com/zktorture/zktorture/cmd/torture/postmortem" // torture check --txnlog
+	_ "github.com/zktorture/zktorture/cmd/torture/scaffold"   // torture new
+	_ "github.com/zktorture/zktorture/cmd/torture/scan"       // torture scan
+	_ "github.com/zktorture/zktorture/cmd/torture/serving"    // torture serve and proxy
 	buildversion "github.com/zktorture/zktorture/internal/version"
 	_ "github.com/zktorture/zktorture/sim/prove/command" // torture prove
 	_ "github.com/zktorture/zktorture/zoo/command"       // torture zoo and list zoo

@@ -19,7 +19,7 @@ import (
 )
 
 type checkCmd struct {
-	File       string        `arg:"" help:"A history, one JSON object a line; - is standard input. Or the folder that torture run --out wrote on real servers, even if the run is not finished or was killed."`
+	File       string        `arg:"" optional:"" help:"A history, one JSON object a line; - is standard input. Or the folder that torture run --out wrote on real servers, even if the run is not finished or was killed. With --txnlog: what clients say that they held, one JSON object a line."`
 	Model      string        `help:"The model to judge against, such as lock or queue: see torture list. Not needed for the folder of a run." default:"" placeholder:"MODEL" enum:",${models}"`
 	Parties    int           `help:"With --model doublebarrier: the number of parties of the barrier." default:"2" range:"1..10000"`
 	Permits    int           `help:"With --model semaphore: the number of permits." default:"1" range:"1.."`
@@ -27,12 +27,28 @@ type checkCmd struct {
 	Window     int64         `help:"Judge while reading, in memory that does not grow with the file. The operations must be in order of their returns, and none of known outcome may last longer than this many stamps (steps or nanoseconds)." placeholder:"STAMPS" range:"1.."`
 	Timeout    time.Duration `help:"The longest time for the history of one object; after it the verdict is unknown." default:"1m" range:">0"`
 	Memory     int64         `help:"The most memory for the search, beside the history itself; if it needs more the verdict is unknown." placeholder:"MB" default:"1024" range:"1..1048576"`
+	TxnLog     `embed:""`
 }
+
+// TxnLog says what the transaction logs of servers are judged by.
+type TxnLog struct {
+	Dir    string        `name:"txnlog" placeholder:"DIR" help:"Judge the transaction logs of a ZooKeeper server, from its dataDir: which two sessions held a lock, from which zxid to which."`
+	Lock   []string      `placeholder:"PATH" help:"With --txnlog: the folder of a lock's znodes, or its znode; * stands for one name, as in /locks/*. The locks that FILE names are judged anyway."`
+	Guards []string      `placeholder:"PATH=LOCK" help:"With --txnlog: the znode PATH, and what is below it, may be changed by the holder of LOCK only."`
+	Clocks time.Duration `help:"With --txnlog: how much the clocks of clients and of servers differ at most." default:"1s" range:">=0"`
+}
+
+// CheckTxnLog judges the transaction logs of servers, and what clients say in a file, if it is not "". It is set by
+// functions init, as with [Extend].
+var CheckTxnLog func(c *console.Context, by TxnLog, file string) error
 
 // Rules implements ruled.
 func (k *checkCmd) Rules() []console.Rule {
 	return append(sizeRules(k.Model), console.When(!k.StaleReads, "window",
-		"cannot be used with --stale-reads, because stale reads are looked up in the whole history"))
+		"cannot be used with --stale-reads, because stale reads are looked up in the whole history"),
+		console.When(k.Dir != "", "lock guards clocks", "needs --txnlog"),
+		console.When(k.Dir == "" || CheckTxnLog != nil, "txnlog", "is known to torture, and not to this command"),
+		console.When(k.Dir == "", "model window stale-reads", "cannot be used with --txnlog"))
 }
 
 // sizeRules are those of flags that say how large the object of a model is.
@@ -72,6 +88,11 @@ func (j judged) blind() string {
 
 // Run executes the command.
 func (k *checkCmd) Run(c *console.Context) error {
+	if k.Dir != "" {
+		return CheckTxnLog(c, k.TxnLog, k.File)
+	} else if k.File == "" {
+		return errors.New("expected FILE, a history or a folder of a run, or --txnlog DIR: see torture check --help")
+	}
 	in, err := console.Interruptible(c, k.open)
 	if errors.Is(err, errNoRound) {
 		return k.nothing(c)

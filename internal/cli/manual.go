@@ -95,6 +95,8 @@ var Manual = manual.Manual{
 	"check": {Statuses: verdicts, Examples: []manual.Example{
 		{Meaning: "Judge the history of a queue.", Unrun: true, Line: "torture check history.jsonl --model queue"},
 		{Meaning: "Judge a run on real servers, even one that was killed.", Unrun: true, Line: "torture check results"},
+		{Meaning: "Find who changed what a lock guards while another held it, in ZooKeeper's own logs.", Unrun: true,
+			Line: "torture check --txnlog /var/lib/zookeeper --guards /data=/locks/a"},
 	}},
 	"list": {Statuses: done("The list was printed."), Examples: []manual.Example{
 		{Meaning: "List all kinds, recipes, faults, strategies and models.", Line: "torture list"},
