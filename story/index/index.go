@@ -73,6 +73,9 @@ type Violation struct {
 	Recipe   string
 	Property string
 	Message  string
+
+	place int // among those of its run, where the likely root is first
+	steps int // of a counterexample
 }
 
 // Problem is a remark on a file.
@@ -118,11 +121,24 @@ func Build(ctx context.Context, dir string, o Options) (*Index, error) {
 	b.join()
 	b.histories()
 	slices.SortStableFunc(b.index.Runs, func(x, y Run) int { return cmp.Compare(x.File, y.File) })
-	slices.SortStableFunc(b.index.Violations, func(x, y Violation) int { return cmp.Compare(x.File, y.File) })
+	b.rootsFirst()
 	if ctx.Err() != nil {
 		return nil, ctx.Err() // during the last file
 	}
 	return b.index, wholefile.WriteBy(filepath.Join(dir, Name), b.index.write)
+}
+
+// rootsFirst sorts the violations: first the likely root of each run, and of those the simplest.
+func (b *builder) rootsFirst() {
+	for i := range b.index.Violations {
+		v := &b.index.Violations[i]
+		if run := b.index.beside(v.File); run != nil {
+			v.place = max(run.place(v.File), 0)
+		}
+	}
+	slices.SortStableFunc(b.index.Violations, func(x, y Violation) int {
+		return cmp.Or(cmp.Compare(x.place, y.place), cmp.Compare(x.steps, y.steps), cmp.Compare(x.File, y.File))
+	})
 }
 
 // builder is the state of [Build].

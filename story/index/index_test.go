@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -125,6 +126,34 @@ func TestBuild(t *testing.T) {
 	if _, err := index.Build(t.Context(), dir, o); err != nil ||
 		read(t, filepath.Join(dir, index.Name)) != page {
 		t.Errorf("the second time the page is another, or there is an error: %v", err)
+	}
+}
+
+// The page is headed by the likely root, as the run beside it says; without a run by what took the fewest steps.
+func TestLikelyRootFirst(t *testing.T) {
+	dir, o := results(t)
+	root := read(t, filepath.Join(dir, "night/found <1>.json"))
+	o.Tell = func(context.Context, *sim.Counterexample, string) (*story.Story, error) { return nil, errors.New("no") }
+	files := map[string]string{"a.json": strings.ReplaceAll(root, `"lost-wakeup"`, `"left-behind"`), "b.json": root}
+	first := func(files map[string]string) string { return built(t, t.TempDir(), files, o).Violations[0].File }
+	for _, order := range [][2]string{{"a.json", "b.json"}, {"b.json", "a.json"}} {
+		files["result.json"] = fmt.Sprintf(`{"workload":"lock","verdict":"violation","violations":[{"file":%q},{"file":%q}]}`, order[0], order[1])
+		if got := first(files); got != order[0] {
+			t.Errorf("of %q, the likely root first, %s is first", order, got)
+		}
+	}
+	delete(files, "result.json")
+	c, err := sim.ReadCounterexample(strings.NewReader(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var longer bytes.Buffer
+	c.Trace = append(c.Trace, c.Trace...)
+	if err := c.Write(&longer); err != nil {
+		t.Fatal(err)
+	}
+	if files["a.json"] = longer.String(); first(files) != "b.json" {
+		t.Error("what took more steps is first")
 	}
 }
 

@@ -74,7 +74,7 @@ func (b *builder) counterexample(data json.RawMessage, path, name string) error 
 	if err != nil {
 		return err
 	}
-	v := Violation{File: name, Workload: c.Workload, Recipe: c.Recipe, Property: c.Property, Message: c.Message}
+	v := Violation{File: name, Workload: c.Workload, Recipe: c.Recipe, Property: c.Property, Message: c.Message, steps: len(c.Trace)}
 	b.progress(name)
 	v.Story, err = b.tell(name, func() (*story.Story, error) { return b.options.Tell(b.ctx, c, path) })
 	b.index.Violations = append(b.index.Violations, v)

@@ -43,12 +43,17 @@ func (r Run) findings() (found []finding) {
 
 // found returns the violation that the run wrote to a file of that name.
 func (r Run) found(name string) (finding, bool) {
-	for _, f := range r.findings() {
-		if path.Base(strings.ReplaceAll(f.File, `\`, "/")) == path.Base(name) {
-			return f, true
-		}
+	if i := r.place(name); i >= 0 {
+		return r.findings()[i], true
 	}
 	return finding{}, false
+}
+
+// place is where that violation is in the run's list, which has the likely root first; -1 if it is not.
+func (r Run) place(name string) int {
+	return slices.IndexFunc(r.findings(), func(f finding) bool {
+		return path.Base(strings.ReplaceAll(f.File, `\`, "/")) == path.Base(name)
+	})
 }
 
 // wrote reports whether the run names a history that it wrote. Only runs on real servers with a result do.
