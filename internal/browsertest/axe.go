@@ -20,6 +20,19 @@ func (b *Browser) Axe() {
 	}
 }
 
+// AxeEverywhere opens a file on a telephone and on a desk, light and dark, with all that is folded open, and checks each as
+// [Browser.Axe] does.
+func (b *Browser) AxeEverywhere(file string) {
+	b.t.Helper()
+	for _, width := range []int64{420, 1400} {
+		for _, scheme := range []Scheme{Light, Dark} {
+			b.Open(file, width, 900, scheme)
+			Eval[bool](b, `(document.querySelectorAll("details").forEach((e) => { e.open = true; }), true)`)
+			b.Axe()
+		}
+	}
+}
+
 // problems are those of the page itself; pages that it embeds are left out.
 func (b *Browser) problems() []string {
 	b.t.Helper()

@@ -153,6 +153,7 @@ func TestReportInBrowser(t *testing.T) {
 	if _, err := sim.ReadCounterexample(file); err != nil {
 		t.Errorf("its counterexample: %v", err)
 	}
+	b.AxeEverywhere(page)
 }
 
 // Of a campaign of which nobody remembers an earlier one all failures are told.

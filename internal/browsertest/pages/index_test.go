@@ -43,16 +43,17 @@ func TestIndexInBrowser(t *testing.T) {
 		t.Fatalf("%v: %+v", err, found)
 	}
 	page := filepath.Join(dir, index.Name)
-	for _, scheme := range []browsertest.Scheme{browsertest.Dark, browsertest.Light} {
-		b.Open(page, 1280, 800, scheme)
+	for width, scheme := range map[int64]browsertest.Scheme{1280: browsertest.Dark, 1281: browsertest.Light, 420: browsertest.Light} {
+		b.Open(page, width, 800, scheme)
+		sideways(t, b)
 		if pale := b.Unreadable(); len(pale) > 0 {
 			t.Errorf("too little contrast: %q", pale)
 		}
 		if split := browsertest.Eval[[]string](b, broken); len(split) > 0 {
 			t.Errorf("on several lines are %q", split)
 		}
-		if wide := browsertest.Eval[int](b, `document.documentElement.scrollWidth`); wide > 1280 {
-			t.Errorf("the page is %d pixels wide", wide)
+		if wide := browsertest.Eval[int64](b, `document.documentElement.scrollWidth`); wide > width {
+			t.Errorf("the page is %d pixels wide, of %d", wide, width)
 		}
 	}
 	b.RefusesForeignScripts(page)
@@ -62,6 +63,16 @@ func TestIndexInBrowser(t *testing.T) {
 	b.Do(chromedp.WaitVisible("#certificate"))
 	if title := browsertest.Eval[string](b, "document.title"); !strings.Contains(title, animal.Property) {
 		t.Errorf("the link leads to %q", title)
+	}
+	b.AxeEverywhere(page)
+}
+
+// sideways reports tables that are wider than their card.
+func sideways(t *testing.T, b *browsertest.Browser) {
+	t.Helper()
+	if wide := browsertest.Eval[[]string](b, `[...document.querySelectorAll(".wide")].filter((e) => e.scrollWidth > e.clientWidth + 1)
+		.map((e) => e.innerText.slice(0, 60))`); len(wide) > 0 {
+		t.Errorf("wider than their cards are %q", wide)
 	}
 }
 

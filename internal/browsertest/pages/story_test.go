@@ -73,6 +73,12 @@ func historyInBrowser(t *testing.T, b *browsertest.Browser) {
 		func(o linearizability.Operation) bool { return o.Call == 30 }))
 	b.Open(file, 390, 780, browsertest.Dark)
 	narrow(t, b)
+	if texts := browsertest.Eval[[]string](b, cut); len(texts) > 0 {
+		t.Errorf("not whole are %q", texts)
+	}
+	if browsertest.Eval[bool](b, `getComputedStyle(document.querySelector(".cursor")).visibility !== "hidden"`) {
+		t.Error("without a scrubber there is its line")
+	}
 	b.Open(file, windowWidth, windowHeight, browsertest.Dark)
 	visible(t, b, "#property", "#certificate", "#operations")
 	legible(t, b)
@@ -83,6 +89,7 @@ func historyInBrowser(t *testing.T, b *browsertest.Browser) {
 	if n := browsertest.Eval[int](b, `document.querySelectorAll("#operations tr.found").length`); n != 2 {
 		t.Errorf("a search for poll marks %d operations, want 2", n)
 	}
+	b.AxeEverywhere(file)
 }
 
 // onTelephone checks that nothing is wider than a small window, and that the scrubber is visible.
@@ -90,8 +97,12 @@ func onTelephone(t *testing.T, b *browsertest.Browser) {
 	a, c := caught(t, "W1")
 	s := told(t, a, c)
 	s.Compare(s, "one", "another")
-	b.Open(save(t, s), 390, 780, browsertest.Light)
+	file := save(t, s)
+	b.Open(file, 390, 780, browsertest.Light)
 	narrow(t, b)
+	if texts := browsertest.Eval[[]string](b, cut); len(texts) > 0 {
+		t.Errorf("not whole are %q", texts)
+	}
 	visible(t, b, "#property", "#scrub", "#tree")
 	top := func() float64 {
 		return browsertest.Eval[float64](b, `document.querySelector(".scrubber").getBoundingClientRect().top`)
@@ -114,8 +125,7 @@ func onTelephone(t *testing.T, b *browsertest.Browser) {
 	if len(accused) < 2 || slices.Max(accused) > 390 {
 		t.Errorf("the lines of the clients are at %v, in a window of 390", accused)
 	}
-	b.Do(chromedp.KeyEvent(" "))
-	b.Axe()
+	b.AxeEverywhere(file)
 }
 
 // narrow checks that the page does not scroll sideways in a window of 390 pixels.
@@ -401,6 +411,9 @@ func labelsAreWhole(t *testing.T, b *browsertest.Browser) {
 				t.Errorf("%s, %d clients, at %d pixels: not whole are %q", name, len(s.Clients), width, texts)
 			}
 			legible(t, b)
+			if tops := browsertest.Eval[int](b, `new Set([...document.querySelectorAll(".row .card")].map((e) => e.getBoundingClientRect().top)).size`); width == 1400 && tops != 1 {
+				t.Errorf("%s: the cards of one row begin at %d heights", name, tops)
+			}
 		}
 	}
 }
