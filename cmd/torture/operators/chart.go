@@ -14,9 +14,9 @@ import (
 type span struct{ from, to int64 }
 
 // bands are when servers were hurt or had not yet been well again for a while, in order and apart.
-func (r *run) bands() (bands []span) {
-	for _, s := range slices.SortedFunc(slices.Values(r.hurts), func(a, b live.ServerStrike) int { return cmp.Compare(a.At, b.At) }) {
-		to := cmp.Or(s.Well, r.end)
+func (r *Run) bands() (bands []span) {
+	for _, s := range slices.SortedFunc(slices.Values(r.Hurts), func(a, b live.ServerStrike) int { return cmp.Compare(a.At, b.At) }) {
+		to := cmp.Or(s.Well, r.End)
 		if n := len(bands); n > 0 && s.At <= bands[n-1].to {
 			bands[n-1].to = max(bands[n-1].to, to)
 			continue
@@ -40,7 +40,7 @@ func where(s span, bands []span) string {
 }
 
 // silence is the longest time in which operations were under way and none was answered.
-func (r *run) silence() (longest span) {
+func (r *Run) silence() (longest span) {
 	type event struct {
 		at       int64
 		more     int
@@ -167,9 +167,9 @@ const (
 )
 
 // draw draws latencies over time, and below them what happened.
-func draw(r *run, reigns []row, bands []span) *chart {
-	c := &chart{Plot: plotHeight, Column: took(r.end / columns)}
-	percent := func(at int64) float64 { return math.Round(float64(at)/float64(r.end)*1e4) / 100 }
+func draw(r *Run, reigns []row, bands []span) *chart {
+	c := &chart{Plot: plotHeight, Column: took(r.End / columns)}
+	percent := func(at int64) float64 { return math.Round(float64(at)/float64(r.End)*1e4) / 100 }
 	between := func(from, to int64, class, title string) box {
 		return box{X: percent(from), Width: max(percent(to)-percent(from), .2), Height: trackHeight, Class: class, Title: title}
 	}
@@ -178,7 +178,7 @@ func draw(r *run, reigns []row, bands []span) *chart {
 	}
 	c.plot(r)
 	for i := range 5 {
-		at := label{X: float64(i) * 25, Anchor: "middle", Text: secs(r.end * int64(i) / 4)}
+		at := label{X: float64(i) * 25, Anchor: "middle", Text: secs(r.End * int64(i) / 4)}
 		switch i {
 		case 0:
 			at.Anchor = "start"
@@ -199,13 +199,16 @@ func draw(r *run, reigns []row, bands []span) *chart {
 		b.Title += fmt.Sprintf(", %s to %s", secs(now.At), secs(now.Until))
 		led = append(led, b)
 	}
-	for _, s := range r.hurts {
-		well := cmp.Or(s.Well, r.end)
+	for _, s := range r.Hurts {
+		well := cmp.Or(s.Well, r.End)
 		over := min(s.At+s.ForMS*1e6, well) // earlier than planned if the run ended
 		title := fmt.Sprintf("%v of %s at %s", s.Kind, s.Whom, secs(s.At))
 		hurts = append(hurts, between(over, well, "heals", "after "+title), between(s.At, over, "on", title))
 	}
-	var unknown []int64
+	var struck, unknown []int64
+	for _, s := range r.Strikes {
+		struck = append(struck, s.At)
+	}
 	for _, o := range r.operations {
 		if !o.answered {
 			unknown = append(unknown, o.call)
@@ -213,8 +216,8 @@ func draw(r *run, reigns []row, bands []span) *chart {
 	}
 	c.track("who led: the number of the server", led)
 	c.track("faults of servers, and until all were well", hurts)
-	c.track("faults of clients", ticks(r.strikes, r.end))
-	c.track("operations of unknown outcome", ticks(unknown, r.end))
+	c.track("faults of clients", ticks(struck, r.End))
+	c.track("operations of unknown outcome", ticks(unknown, r.End))
 	return c
 }
 
@@ -244,11 +247,11 @@ func ticks(moments []int64, end int64) (boxes []box) {
 }
 
 // plot draws a bar from p50 to p99 for each column, above a scale of powers of ten.
-func (c *chart) plot(r *run) {
+func (c *chart) plot(r *Run) {
 	var all [columns][]int64
 	for _, o := range r.operations {
 		if o.answered {
-			i := min(o.end*columns/r.end, columns-1)
+			i := min(o.end*columns/r.End, columns-1)
 			all[i] = append(all[i], o.end-o.call)
 		}
 	}

@@ -27,7 +27,7 @@ func section(dir string, begin index.Begin) template.HTML {
 		return ""
 	}
 	var b strings.Builder
-	if err := sectionTemplate.Execute(&b, told(read(dir, begin))); err != nil {
+	if err := sectionTemplate.Execute(&b, told(Read(dir, begin))); err != nil {
 		return template.HTML(template.HTMLEscapeString(err.Error()))
 	}
 	return template.HTML(b.String())

@@ -74,7 +74,7 @@ func wantInOrder(t *testing.T, text string, want ...string) {
 
 func TestPageOfARun(t *testing.T) {
 	text := pageOf(t, nil)
-	if !strings.HasPrefix(text, "yes : servers were hurt once (kill 1), and all were well again each time, 1.8 s after its begin at most") {
+	if !strings.HasPrefix(text, "yes : servers were hurt once (kill 1), and all were well again each time, at most 1.8 s after it began") {
 		t.Errorf("the page does not begin with the answer: %.200s", text)
 	}
 	wantInOrder(t, text, "elections 1", "longest time without a leader 600 ms from 0.6 s on",
@@ -110,12 +110,12 @@ func TestAnswers(t *testing.T) {
 	hurt := []live.ServerStrike{{At: 1e9, Well: 3e9, Whom: "server.1 (leader)", ServerFault: live.ServerFault{Fault: ensemble.Fault{Kind: strike.Kill}}}}
 	never := slices.Clone(hurt)
 	never[0].Well = 0
-	for answer, r := range map[string]*run{
-		"yes":             {result: &result{Verdict: "ok"}, hurts: hurt},
-		"no":              {result: &result{Verdict: "ok"}, hurts: never},
+	for answer, r := range map[string]*Run{
+		"yes":             {result: &result{Verdict: "ok"}, Hurts: hurt},
+		"no":              {result: &result{Verdict: "ok"}, Hurts: never},
 		"nothing broke":   {result: &result{Verdict: "ok", Faults: map[string]int{"loss": 3}}},
-		"a promise broke": {result: &result{Verdict: "violation"}, hurts: hurt},
-		"not known":       {result: &result{Verdict: "unknown", Reason: "the servers do not answer"}, hurts: hurt},
+		"a promise broke": {result: &result{Verdict: "violation"}, Hurts: hurt},
+		"not known":       {result: &result{Verdict: "unknown", Reason: "the servers do not answer"}, Hurts: hurt},
 	} {
 		if got := told(r); got.Answer != answer {
 			t.Errorf("%s: %s: %s", answer, got.Answer, got.Says)
@@ -124,7 +124,7 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestLatencies(t *testing.T) {
-	r := &run{end: 100, hurts: []live.ServerStrike{{At: 60, Well: 70}, {At: 20, Well: 30}, {At: 25, Well: 40}}}
+	r := &Run{End: 100, Hurts: []live.ServerStrike{{At: 60, Well: 70}, {At: 20, Well: 30}, {At: 25, Well: 40}}}
 	for i := range int64(10) { // 1 to 10 long
 		r.operations = append(r.operations, operation{"get", 9 - i, 10, true})
 	}
@@ -154,13 +154,13 @@ func TestDurations(t *testing.T) {
 func TestLeaderAmongServers(t *testing.T) {
 	follower, old, leads := ensemble.Status{Mode: "follower", Zxid: 4 << 32}, ensemble.Status{Mode: "leader", Zxid: 2<<32 | 9}, ensemble.Status{Mode: "leader", Zxid: 3 << 32}
 	for _, tt := range []struct {
-		want    reign
+		want    Reign
 		answers []ensemble.Status
 	}{
-		{reign{}, []ensemble.Status{{}, follower, {}}},
-		{reign{Server: "server.2", Epoch: 3}, []ensemble.Status{old, leads, follower}},
-		{reign{Server: "server.1", Epoch: 3}, []ensemble.Status{leads, follower, old}},
-		{reign{Server: "server.1"}, []ensemble.Status{{Mode: "standalone", Zxid: 7}}},
+		{Reign{}, []ensemble.Status{{}, follower, {}}},
+		{Reign{Server: "server.2", Epoch: 3}, []ensemble.Status{old, leads, follower}},
+		{Reign{Server: "server.1", Epoch: 3}, []ensemble.Status{leads, follower, old}},
+		{Reign{Server: "server.1"}, []ensemble.Status{{Mode: "standalone", Zxid: 7}}},
 	} {
 		if got := leader(tt.answers); got != tt.want {
 			t.Errorf("%+v: %+v, want %+v", tt.answers, got, tt.want)
@@ -187,11 +187,11 @@ func TestLeadersAreWatched(t *testing.T) {
 	out := make(written, 16)
 	done := make(chan error, 1)
 	go func() { done <- record(ctx, e, out) }()
-	seen := map[string]reign{}
+	seen := map[string]Reign{}
 	for deadline := time.After(time.Minute); ; {
 		select {
 		case line := <-out:
-			var now reign
+			var now Reign
 			if err := json.Unmarshal(bytes.TrimSpace(line), &now); err != nil {
 				t.Fatalf("%s: %v", line, err)
 			}

@@ -3,6 +3,7 @@ package operators
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,16 +28,16 @@ type result struct {
 	Elapsed   float64        `json:"elapsed_s"`
 }
 
-// run is what a folder says of a run. Moments are nanoseconds since it began.
-type run struct {
+// Run is what a folder says of a run. Moments are nanoseconds since it began.
+type Run struct {
 	begin      index.Begin
 	result     *result // nil if there is none
 	operations []operation
-	hurts      []live.ServerStrike // that have struck
-	strikes    []int64             // when faults of clients did
-	reigns     []reign             // nil if nobody watched
-	end        int64
-	missing    []string // what could not be read, and why
+	Hurts      []live.ServerStrike // that have struck
+	Strikes    []live.Strike       // of clients, that have begun
+	Reigns     []Reign             // who led from when on; nil if nobody watched
+	End        int64
+	Missing    []string // what could not be read, and why
 }
 
 // operation is one of a client.
@@ -46,9 +47,9 @@ type operation struct {
 	answered  bool  // its outcome is known
 }
 
-// read reads what is in a folder, as far as that can be read.
-func read(dir string, begin index.Begin) *run {
-	r := &run{begin: begin}
+// Read reads what is in the folder of a run, as far as that can be read.
+func Read(dir string, begin index.Begin) *Run {
+	r := &Run{begin: begin}
 	r.file(dir, output.ResultName, "the verdict is not known, and a fault that lasts, or lasted at the end, is not listed", func(in *os.File) error {
 		return json.NewDecoder(in).Decode(&r.result)
 	})
@@ -59,11 +60,11 @@ func read(dir string, begin index.Begin) *run {
 	if begin.Backend == "ensemble" {
 		r.file(dir, leadersName, "nobody watched who led", func(in *os.File) error {
 			return lines(in, func(line []byte) error {
-				var of reign
+				var of Reign
 				if err := json.Unmarshal(line, &of); err != nil {
 					return err
 				}
-				r.reigns = append(r.reigns, of)
+				r.Reigns = append(r.Reigns, of)
 				return nil
 			})
 		})
@@ -71,17 +72,17 @@ func read(dir string, begin index.Begin) *run {
 	if r.result != nil {
 		r.until(int64(r.result.Elapsed * 1e9))
 	}
-	if n := len(r.reigns); n > 0 {
-		r.until(r.reigns[n-1].At)
+	if n := len(r.Reigns); n > 0 {
+		r.until(r.Reigns[n-1].At)
 	}
 	return r
 }
 
 // until notes a moment of the run.
-func (r *run) until(moment int64) { r.end = max(r.end, moment) }
+func (r *Run) until(moment int64) { r.End = max(r.End, moment) }
 
 // file reads a file of the folder, or notes what it lacks.
-func (r *run) file(dir, name, without string, read func(*os.File) error) {
+func (r *Run) file(dir, name, without string, read func(*os.File) error) {
 	file, err := os.Open(filepath.Join(dir, name))
 	if err == nil {
 		defer file.Close()
@@ -89,9 +90,9 @@ func (r *run) file(dir, name, without string, read func(*os.File) error) {
 	}
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		r.missing = append(r.missing, fmt.Sprintf("there is no %s: %s", name, without))
+		r.Missing = append(r.Missing, fmt.Sprintf("there is no %s: %s", name, without))
 	case err != nil:
-		r.missing = append(r.missing, fmt.Sprintf("%s can be read in part only: %v", name, err))
+		r.Missing = append(r.Missing, fmt.Sprintf("%s can be read in part only: %v", name, err))
 	}
 }
 
@@ -109,25 +110,23 @@ func lines(in io.Reader, each func([]byte) error) error {
 }
 
 // strike reads a fault of a server, or of a client.
-func (r *run) strike(line []byte) error {
-	var s struct {
-		live.ServerStrike
-		Client int `json:"client"`
-	}
-	err := json.Unmarshal(line, &s)
+func (r *Run) strike(line []byte) error {
+	var client live.Strike
+	var server live.ServerStrike
+	err := cmp.Or(json.Unmarshal(line, &client), json.Unmarshal(line, &server))
 	switch {
-	case s.At == 0: // it did not strike
-	case s.Client > 0:
-		r.strikes = append(r.strikes, s.At)
+	case client.At == 0: // it did not strike
+	case client.Client > 0:
+		r.Strikes = append(r.Strikes, client)
 	default:
-		r.hurts = append(r.hurts, s.ServerStrike)
+		r.Hurts = append(r.Hurts, server)
 	}
-	r.until(max(s.At, s.Well))
+	r.until(max(server.At, server.Well))
 	return err
 }
 
 // history reads the complete rounds.
-func (r *run) history(file *os.File) error {
+func (r *Run) history(file *os.File) error {
 	whole, rest, err := index.WholeRounds(file)
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ type measure struct{ Name, Value, Note string }
 
 // row is who led from one moment to another.
 type row struct {
-	reign
+	Reign
 	Until int64
 }
 
@@ -42,6 +42,14 @@ type row struct {
 type hurt struct {
 	live.ServerStrike
 	Next string // who led when all were well
+}
+
+// Lasted is how long the fault lasted: less than planned if the run ended.
+func (h hurt) Lasted() string {
+	if planned := h.ForMS * 1e6; h.Well == 0 || planned < h.Well-h.At {
+		return took(planned)
+	}
+	return h.After()
 }
 
 // After is how long it took until all were well.
@@ -65,17 +73,17 @@ func first(rows any) any {
 }
 
 // told says what a run is worth for who operates its servers.
-func told(r *run) *page {
-	p := &page{Title: title(r), Missing: r.missing}
+func told(r *Run) *page {
+	p := &page{Title: title(r), Missing: r.Missing}
 	p.judge(r)
 	p.lead(r)
 	bands := r.bands()
 	p.measure(r, bands)
-	for _, s := range r.hurts {
+	for _, s := range r.Hurts {
 		p.Hurts = append(p.Hurts, hurt{s, r.leader(s.Well)})
 	}
 	p.More = max(len(p.Hurts)-rowsMax, 0) + max(len(p.Reigns)-rowsMax, 0)
-	if len(r.operations) > 0 && r.end > 0 {
+	if len(r.operations) > 0 && r.End > 0 {
 		p.Chart, p.Latency = draw(r, p.Reigns, bands), latencies(r.operations, bands)
 	}
 	if r.result != nil {
@@ -96,7 +104,7 @@ var whys = map[string]string{
 	"unusable": "the moment at which all faults are over is not known exactly",
 }
 
-func title(r *run) string {
+func title(r *Run) string {
 	where := map[string]string{"ensemble": "servers that torture has started", "serve": "servers in memory",
 		"live": "your servers"}[r.begin.Backend]
 	if n := r.begin.Nodes; n > 0 {
@@ -106,9 +114,9 @@ func title(r *run) string {
 }
 
 // judge answers whether the servers have survived.
-func (p *page) judge(r *run) {
+func (p *page) judge(r *Run) {
 	worst, kinds := int64(0), map[string]int{}
-	for _, s := range r.hurts {
+	for _, s := range r.Hurts {
 		worst = max(worst, s.Well-s.At)
 		kinds[string(s.Kind)]++
 		if s.Well == 0 {
@@ -117,9 +125,9 @@ func (p *page) judge(r *run) {
 			return
 		}
 	}
-	again := fmt.Sprintf("servers were hurt %s (%s), and all were well again each time, %s after its begin at most",
-		times(len(r.hurts)), counts(kinds), took(worst))
-	if len(r.hurts) == 0 {
+	again := fmt.Sprintf("servers were hurt %s (%s), and all were well again each time, at most %s after it began",
+		times(len(r.Hurts)), counts(kinds), took(worst))
+	if len(r.Hurts) == 0 {
 		again = "no server was hurt"
 	}
 	switch {
@@ -130,7 +138,7 @@ func (p *page) judge(r *run) {
 	case r.result.Verdict == "violation":
 		p.Verdict, p.Answer = "violation", "a promise broke"
 		p.Says = "what clients saw breaks a promise of the recipe: see the violations below. As to the servers: " + again
-	case len(r.hurts) == 0:
+	case len(r.Hurts) == 0:
 		p.Verdict, p.Answer = "ok", "nothing broke"
 		p.Says = again + ": faults struck clients only, " + cmp.Or(counts(r.result.Faults), "and none did")
 	default:
@@ -160,27 +168,27 @@ func counts(of map[string]int) string {
 }
 
 // lead says who led when.
-func (p *page) lead(r *run) {
+func (p *page) lead(r *Run) {
 	switch {
 	case r.begin.Backend == "live":
 		p.Watched = "your servers are asked nothing but what their clients may ask, and that does not tell who leads"
 	case r.begin.Backend != "ensemble":
 		p.Watched = "servers in memory are not watched"
-	case len(r.reigns) == 0:
+	case len(r.Reigns) == 0:
 		p.Watched = "nobody watched"
 	}
-	for i, now := range r.reigns {
-		until := r.end
-		if i+1 < len(r.reigns) {
-			until = r.reigns[i+1].At
+	for i, now := range r.Reigns {
+		until := r.End
+		if i+1 < len(r.Reigns) {
+			until = r.Reigns[i+1].At
 		}
 		p.Reigns = append(p.Reigns, row{now, until})
 	}
 }
 
 // leader is who led at a moment.
-func (r *run) leader(at int64) (found string) {
-	for _, now := range r.reigns {
+func (r *Run) leader(at int64) (found string) {
+	for _, now := range r.Reigns {
 		if now.At <= at {
 			found = now.Server
 		}
@@ -189,7 +197,7 @@ func (r *run) leader(at int64) (found string) {
 }
 
 // measure adds what a limit would be set for.
-func (p *page) measure(r *run, bands []span) {
+func (p *page) measure(r *Run, bands []span) {
 	add := func(name, value, note string) { p.Measures = append(p.Measures, measure{name, value, note}) }
 	if len(r.operations) > 0 {
 		gap := r.silence()

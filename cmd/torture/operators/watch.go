@@ -18,8 +18,8 @@ import (
 // leadersName is the file of who led when.
 const leadersName = "leaders.jsonl"
 
-// reign says who leads from a moment on, as that server says itself.
-type reign struct {
+// Reign says who leads from a moment on, as that server says itself.
+type Reign struct {
 	At     int64  `json:"at"`               // nanoseconds since the run began
 	Server string `json:"server,omitempty"` // empty: none
 	Epoch  int64  `json:"epoch,omitempty"`  // upper half of the zxids of the leader's transactions
@@ -56,7 +56,7 @@ func watch(c *console.Context, servers live.Servers, out *output.Folder) (stop f
 
 // record writes a line whenever another server leads, or none.
 func record(ctx context.Context, e *ensemble.Ensemble, to io.Writer) error {
-	begin, last := time.Now(), reign{Epoch: -1} // nobody's
+	begin, last := time.Now(), Reign{Epoch: -1} // nobody's
 	again := time.NewTicker(askEvery)
 	defer again.Stop()
 	for {
@@ -80,7 +80,7 @@ func record(ctx context.Context, e *ensemble.Ensemble, to io.Writer) error {
 }
 
 // leading asks all servers.
-func leading(ctx context.Context, e *ensemble.Ensemble) reign {
+func leading(ctx context.Context, e *ensemble.Ensemble) Reign {
 	ctx, cancel := context.WithTimeout(ctx, askMax)
 	defer cancel()
 	answers := make([]ensemble.Status, len(e.Servers()))
@@ -93,7 +93,7 @@ func leading(ctx context.Context, e *ensemble.Ensemble) reign {
 }
 
 // leader finds who leads among all servers. One that was cut off may think that it still does: it has a lower epoch.
-func leader(answers []ensemble.Status) (found reign) {
+func leader(answers []ensemble.Status) (found Reign) {
 	for i, a := range answers {
 		if epoch := a.Zxid >> 32; a.Mode != "" && a.Mode != "follower" && (found.Server == "" || epoch > found.Epoch) {
 			found.Server, found.Epoch = ensemble.Target(i).String(), epoch

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
+	"github.com/zktorture/zktorture/cmd/torture/operators"
 	"github.com/zktorture/zktorture/internal/cli"
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/wholefile"
@@ -12,6 +15,7 @@ import (
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/story/index"
 	"github.com/zktorture/zktorture/story/reading"
 )
 
@@ -20,11 +24,11 @@ func init() {
 }
 
 type commands struct {
-	Trace traceCmd `cmd:"" hidden:"" help:"Write a counterexample, a story or a recorded history as a trace, which Perfetto opens."`
+	Trace traceCmd `cmd:"" hidden:"" help:"Write a counterexample, a story a recorded history, or a run on servers with its faults, as a trace, which Perfetto opens."`
 }
 
 type traceCmd struct {
-	File string `arg:"" help:"A counterexample, a story that torture explain --json has written, or a history as for torture check."`
+	File string `arg:"" help:"A counterexample, a story that torture explain --json has written, a history as for torture check, or the folder that torture live --out wrote, which has faults, too."`
 	Out  string `placeholder:"FILE" default:"trace.json" help:"The file to write, in Google's Trace Event Format, for https://ui.perfetto.dev; - is standard output."`
 }
 
@@ -47,6 +51,9 @@ func (t *traceCmd) Run(c *console.Context) error {
 
 // read reads the file, and returns what writes its trace.
 func (t *traceCmd) read(c *console.Context) (func(io.Writer) error, error) {
+	if info, err := os.Stat(t.File); err == nil && info.IsDir() {
+		return ofRun(c, t.File)
+	}
 	data, err := wholefile.Read(c, t.File, fileMax)
 	if err != nil {
 		return nil, err
@@ -61,7 +68,30 @@ func (t *traceCmd) read(c *console.Context) (func(io.Writer) error, error) {
 		return func(w io.Writer) error { return writeStory(w, s) }, err
 	}
 	h, err := histories.Read(bytes.NewReader(data))
-	return func(w io.Writer) error { return writeHistory(w, h) }, err
+	return func(w io.Writer) error { return writeHistory(w, h, nil) }, err
+}
+
+// ofRun reads the folder of a run on servers, and says what it lacks.
+func ofRun(c *console.Context, dir string) (func(io.Writer) error, error) {
+	begin, err := index.ReadBegin(dir)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(filepath.Join(dir, index.HistoryName))
+	if err != nil {
+		return nil, fmt.Errorf("a run on servers that has finished a round has a history: %w", err)
+	}
+	defer file.Close()
+	whole, _, err := index.WholeRounds(file)
+	if err != nil {
+		return nil, err
+	}
+	h, err := histories.Read(whole)
+	run := operators.Read(dir, begin)
+	for _, what := range run.Missing {
+		fmt.Fprintf(c.Stderr, "%s: %s\n", dir, what)
+	}
+	return func(w io.Writer) error { return writeHistory(w, h, run) }, err
 }
 
 // fileMax bounds a file, in bytes.

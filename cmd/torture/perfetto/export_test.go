@@ -1,7 +1,8 @@
 package perfetto
 
-// The two kinds of traces.
+// The kinds of traces.
 var (
 	History = writeHistory
+	Run     = ofRun
 	Story   = writeStory
 )

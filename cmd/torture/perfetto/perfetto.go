@@ -3,7 +3,9 @@
 //
 // Each user of a client has a track with its operations, each client one with its requests, and each server one with
 // what it answers; arrows lead from a request to the server, and back with the reply. Faults are instants. Of a story a
-// step is a millisecond, as most steps take no time; of a recorded history time is as recorded, from the first call.
+// step is a millisecond, as most steps take no time; of a recorded history time is as recorded, from the first call. The
+// folder of a run on servers has its faults, too, from the run's begin: a track for those of each client, and one for each
+// server that was hurt, or part of the network, and who led. Such a folder says nothing of sessions.
 package perfetto
 
 import (
@@ -12,7 +14,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
+	"github.com/zktorture/zktorture/cmd/torture/operators"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/story"
 )
@@ -42,11 +46,12 @@ type trace struct {
 const (
 	clients = 1
 	servers = 2
+	strikes = 3
 )
 
 func newTrace() *trace {
 	t := &trace{tracks: map[string]int{}}
-	for pid, name := range []string{clients: "clients", servers: "ZooKeeper"} {
+	for pid, name := range []string{clients: "clients", servers: "ZooKeeper", strikes: "faults of clients"} {
 		if pid > 0 {
 			t.meta("process_name", pid, 0, name)
 		}
@@ -111,8 +116,8 @@ func (t *trace) write(w io.Writer, clock string) error {
 		"otherData": map[string]string{"clock": clock}})
 }
 
-// writeHistory writes a recorded history. Its stamps are in nanoseconds.
-func writeHistory(w io.Writer, h linearizability.History) error {
+// writeHistory writes a recorded history, and what a run, if it is one, says of its faults. Stamps are in nanoseconds.
+func writeHistory(w io.Writer, h linearizability.History, run *operators.Run) error {
 	t, all := newTrace(), make([]slice, 0, len(h))
 	var first, last int64
 	for i, o := range h {
@@ -122,6 +127,9 @@ func writeHistory(w io.Writer, h linearizability.History) error {
 		if last = max(last, o.Call); o.Return != linearizability.Forever {
 			last = max(last, o.Return)
 		}
+	}
+	if run != nil {
+		first, last = 0, max(last, run.End)
 	}
 	at := func(stamp int64) float64 { return float64(min(stamp, last)-first) / 1000 }
 	for _, o := range h {
@@ -143,8 +151,40 @@ func writeHistory(w io.Writer, h linearizability.History) error {
 		}
 		all = append(all, slice{name: o.Op, track: client, process: clients, from: at(o.Call), until: at(o.Return), args: args})
 	}
-	t.add(all)
-	return t.write(w, "as recorded, from the first call, if stamps are nanoseconds")
+	if run == nil {
+		t.add(all)
+		return t.write(w, "as recorded, from the first call, if stamps are nanoseconds")
+	}
+	t.add(append(all, struck(run, at)...))
+	return t.write(w, "nanoseconds since the run began")
+}
+
+// struck are the faults of a run, and who led.
+func struck(run *operators.Run, at func(int64) float64) (all []slice) {
+	for _, s := range run.Strikes {
+		all = append(all, slice{name: strings.TrimSpace(string(s.Fault.Fault) + " " + s.Variant), track: fmt.Sprintf("faults of c%d", s.Client),
+			process: strikes, from: at(s.At), until: at(s.At + s.ForMS*1e6),
+			args: map[string]any{"round": s.Round, "request": s.Request, "operation under way": s.Struck}})
+	}
+	for _, s := range run.Hurts {
+		whom, role, _ := strings.Cut(s.Whom, " (")
+		args := map[string]any{"role": strings.TrimSuffix(role, ")"), "operation under way": s.Struck}
+		well := cmp.Or(s.Well, run.End)
+		over := min(s.At+s.ForMS*1e6, well)
+		all = append(all, slice{name: string(s.Kind), track: whom, process: servers, from: at(s.At), until: at(over), args: args})
+		if over < well {
+			all = append(all, slice{name: "until all were well", track: whom, process: servers, from: at(over), until: at(well), args: args})
+		}
+	}
+	for i, r := range run.Reigns {
+		until := run.End
+		if i+1 < len(run.Reigns) {
+			until = run.Reigns[i+1].At
+		}
+		all = append(all, slice{name: cmp.Or(r.Server, "nobody"), track: "leader", process: servers, from: at(r.At), until: at(until),
+			args: map[string]any{"epoch": r.Epoch}})
+	}
+	return all
 }
 
 // The places of a step's events, in microseconds: many may be in one step.
@@ -163,7 +203,7 @@ func writeStory(w io.Writer, s *story.Story) error {
 		}
 		at[len(s.Events)] = at[i] + tick
 	}
-	t.add(slices.Concat(operations(s, at), requests(s, at)))
+	t.add(slices.Concat(operations(s, at), requests(s, at), sessions(s, at)))
 	for i, e := range s.Events {
 		args := map[string]any{"step": e.Step, "ms": e.Time}
 		switch {
@@ -211,6 +251,22 @@ func operations(s *story.Story, at []float64) (all []slice) {
 		args := map[string]any{"step": e.Step, "outcome": o.Outcome, "involved": o.Cited}
 		all = append(all, slice{name: o.Name + "(" + o.Arg + ")", track: track, process: clients, from: at[i], until: until,
 			args: with(with(args, "result", o.Result), "error", o.Error)})
+	}
+	return all
+}
+
+// sessions are slices from a session's begin to its end at the servers.
+func sessions(s *story.Story, at []float64) (all []slice) {
+	moment := func(step int64) float64 {
+		i := slices.IndexFunc(s.Events, func(e story.Event) bool { return e.Step >= step })
+		if step < 0 || i < 0 {
+			i = len(s.Events)
+		}
+		return at[i]
+	}
+	for _, o := range s.Sessions {
+		all = append(all, slice{name: o.Name, track: s.Clients[o.Client].Name + " sessions", process: clients, from: moment(o.Begin), until: moment(o.End),
+			args: map[string]any{"id": o.ID, "expired": o.Expired, "step": o.Begin}})
 	}
 	return all
 }

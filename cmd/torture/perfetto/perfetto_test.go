@@ -5,10 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zktorture/zktorture/cmd/torture/perfetto"
+	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
@@ -120,6 +124,13 @@ func TestStory(t *testing.T) {
 				faults++
 			}
 		}
+		lived := 0
+		for _, c := range s.Clients {
+			lived += len(found[c.Name+" sessions"])
+		}
+		if lived != len(s.Sessions) {
+			t.Errorf("%s: the trace has %d sessions of %d", id, lived, len(s.Sessions))
+		}
 		operations, struck := 0, 0
 		for name, all := range found {
 			for _, e := range all {
@@ -151,7 +162,7 @@ func TestHistory(t *testing.T) {
 		h = append(h, linearizability.Operation{Client: int(i % 8), Op: "acquire", Outcome: linearizability.OK, Object: "lock-1",
 			Call: first + i*1_000_000, Return: first + i*1_000_000 + 5_000_000 + i%7*1_000_000})
 	}
-	found, _, _ := read(t, func(w io.Writer) error { return perfetto.History(w, h) })
+	found, _, _ := read(t, func(w io.Writer) error { return perfetto.History(w, h, nil) })
 	all := 0
 	for _, of := range found {
 		all += len(of)
@@ -165,5 +176,56 @@ func TestHistory(t *testing.T) {
 	}
 	if end := open[0].Ts + *open[0].Dur; end < float64(n-1)*1000 {
 		t.Errorf("what never returned ends at %s", fmt.Sprint(end))
+	}
+}
+
+// The folder of a run on servers has the faults of clients, those of servers until all were well, and who led, on the clock of
+// its operations. What it lacks is said.
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../operators/testdata/leader")); err != nil {
+		t.Fatal(err)
+	}
+	faults, err := os.OpenFile(filepath.Join(dir, "faults.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(faults, `{"round":6,"client":2,"request":10,"fault":"loss","variant":"answer","for_ms":7,"at":400000000,"struck":true}`)
+	fmt.Fprintln(faults, `{"round":6,"client":2,"request":15,"fault":"expiry","variant":"after","struck":false}`)
+	if err := faults.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	c := &console.Context{Context: t.Context(), Streams: console.Streams{Stderr: &said}}
+	of := func() map[string][]event {
+		write, err := perfetto.Run(c, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, _, _ := read(t, write)
+		return found
+	}
+	tracks := of()
+	for name, want := range map[string][]string{
+		"faults of c2": {"loss answer 400000+7000"},
+		"server.3":     {"kill 346864+300000", "until all were well 646864+1499970"},
+		"leader":       {"server.3 2+600003", "nobody 600006+600294", "server.2 1200300+1367680"},
+	} {
+		var got []string
+		for _, e := range tracks[name] {
+			got = append(got, fmt.Sprintf("%s %d+%d", e.Name, int(e.Ts), int(*e.Dur)))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s has %q, want %q", name, got, want)
+		}
+	}
+	if first := tracks["client 0"][0]; int(first.Ts) != 73263 || said.Len() > 0 {
+		t.Errorf("the first operation begins at %v; it was said: %s", first.Ts, &said)
+	}
+	if err := os.Remove(filepath.Join(dir, "leaders.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	if of(); !strings.Contains(said.String(), "there is no leaders.jsonl") {
+		t.Errorf("of a file that is not there it was said: %s", &said)
 	}
 }

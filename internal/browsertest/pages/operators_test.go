@@ -32,12 +32,13 @@ func TestOperatorsPageInBrowser(t *testing.T) {
 			if wide := browsertest.Eval[int64](b, `document.documentElement.scrollWidth`); wide > width {
 				t.Errorf("the page is %d pixels wide, of %d", wide, width)
 			}
+			sideways(t, b)
 			if cut := browsertest.Eval[[]string](b, cutLabels); len(cut) > 0 {
 				t.Errorf("%d pixels: cut, or over another label: %q", width, cut)
 			}
 		}
 	}
-	b.Axe()
+	b.AxeEverywhere(filepath.Join(dir, index.Name))
 }
 
 // cutLabels lists labels of charts that leave their card, or the box that they are in, or lie over another.
