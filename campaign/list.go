@@ -231,8 +231,8 @@ func (g *Group) check() error {
 	}
 	searches := slices.Contains(g.Strategies, sim.Exhaustive)
 	switch {
-	case g.Clients < 0 || g.Clients > 16 || g.Ops < 0 || g.Ops > 100:
-		return fmt.Errorf("clients and ops: %d with %d are impossible: write 1 to 16 and 1 to 100", g.Clients, g.Ops)
+	case g.Clients < 0 || g.Clients > 64 || g.Ops < 0 || g.Ops > 1000:
+		return fmt.Errorf("clients and ops: %d with %d are impossible: write 1 to 64 and 1 to 1000", g.Clients, g.Ops)
 	case len(g.Animals) > 0 && (len(g.Kinds) > 0 || len(g.Recipes) > 0):
 		return errors.New("animals: they have their kinds and recipes: leave out kinds and recipes, or make two groups")
 	case len(g.Animals) > 0 && (g.Faults != "" || g.Clients > 0):

@@ -52,7 +52,7 @@ func TestWrongPlans(t *testing.T) {
 		`"jobs": [{"animals": ["` + exactAnimal(t) + `"]}]`:         `shows in exact mode only: write "exact": true`,
 		`"jobs": [{"strategies": ["rnd"]}]`:                         `strategies: unknown strategy "rnd"`,
 		`"jobs": [{"faults": "gravity"}]`:                           `faults: unknown fault "gravity"`,
-		`"jobs": [{"clients": 17}]`:                                 `clients and ops: 17 with 0 are impossible`,
+		`"jobs": [{"clients": 65}]`:                                 `clients and ops: 65 with 0 are impossible`,
 		`"jobs": [{"ops": -1}]`:                                     `clients and ops: 0 with -1 are impossible`,
 		`"jobs": [{"shares": 4}]`:                                   `at_most, plain and shares are for strategy exhaustive`,
 		`"jobs": [{"strategies": ["exhaustive"], "at_most": 7}]`:    `at_most: 7 is impossible`,

@@ -24,8 +24,7 @@ type Compat struct {
 	// VersionSkipsMinusOne makes a version that wraps go from -2 to 0, because -1 means "any" (ZOOKEEPER-4743).
 	VersionSkipsMinusOne bool
 
-	// NoOps36 takes away addWatch, setWatches2, getEphemerals, getAllChildrenNumber and
-	// multiRead, which came with 3.6.
+	// NoOps36 takes away addWatch, setWatches2, getEphemerals, getAllChildrenNumber and multiRead, which came with 3.6.
 	NoOps36 bool
 
 	// NoWhoAmI takes away whoAmI, which came with 3.7.

@@ -1,10 +1,9 @@
 // Package fakezk is a deterministic ZooKeeper.
 //
-// Its heart, the [Ensemble], is a pure state machine: requests, broken connections and the passing
-// of time go in; replies, watch events and closed connections come out. It has no goroutine, no
-// clock and no randomness, and nothing in it depends on the order of a map, so equal inputs give
-// equal outputs, byte for byte. On top of it stands package goclient: an in-memory ZooKeeper for
-// unit tests, and connections that have the methods of go-zookeeper's *zk.Conn.
+// Its heart, the [Ensemble], is a pure state machine: requests, broken connections and the passing of time go in;
+// replies, watch events and closed connections come out. It has no goroutine, no clock and no randomness, and nothing
+// in it depends on the order of a map, so equal inputs give equal outputs, byte for byte. On top of it stands package
+// goclient: an in-memory ZooKeeper for unit tests, and connections that have the methods of go-zookeeper's *zk.Conn.
 //
 // # The model
 //

@@ -8,11 +8,10 @@ import (
 	"github.com/zktorture/zktorture/internal/digest"
 )
 
-// Shape is a hash of what is below a znode on the leader, and of who waits there. It is the same
-// where only names, data and sessions differ: siblings count by their rank (by sequence number, by
-// what their names say but for numbers and identities, and by age), owners and watchers by the
-// order in which they appear. lives reports whether a session is one that its client still believes
-// to have.
+// Shape is a hash of what is below a znode on the leader, and of who waits there. It is the same where only names, data
+// and sessions differ: siblings count by their rank (by sequence number, by what their names say but for numbers and
+// identities, and by age), owners and watchers by the order in which they appear. lives reports whether a session is
+// one that its client still believes to have.
 func (e *Ensemble) Shape(root string, lives func(session int64) bool) uint64 {
 	n := e.cluster.leader().nodes[root]
 	if n == nil {
@@ -33,7 +32,8 @@ func (e *Ensemble) Shape(root string, lives func(session int64) bool) uint64 {
 type shaper struct {
 	e        *Ensemble
 	lives    func(session int64) bool
-	sessions []int64 // in the order in which they appear
+	sessions []int64  // in the order in which they appear
+	hashes   []uint64 // of these
 	stack    []*node
 	hash     uint64
 }
@@ -82,13 +82,12 @@ func (s *shaper) session(id int64) {
 	i := slices.Index(s.sessions, id)
 	if i < 0 {
 		i = len(s.sessions)
-		s.sessions = append(s.sessions, id)
+		s.sessions, s.hashes = append(s.sessions, id), append(s.hashes[:i], uint64(i)<<2)
+		if s.lives(id) {
+			s.hashes[i] |= 2
+		}
 	}
-	x := uint64(i) << 2
-	if s.lives(id) {
-		x |= 2
-	}
-	s.fold(x)
+	s.fold(s.hashes[i])
 }
 
 // calling is what a node's name says: the number at its end, -1 if there is none, and a hash of the rest but for digits

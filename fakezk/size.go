@@ -9,8 +9,7 @@ import (
 // bufferMax is the server's default of jute.maxbuffer, in bytes.
 const bufferMax = 0xfffff
 
-// Size returns how many bytes the request is on the wire, without the length in front of the frame
-// (zookeeper.jute).
+// Size returns how many bytes the request is on the wire, without the length in front of the frame (zookeeper.jute).
 func (r *Request) Size() int { return 8 + r.bodySize() }
 
 // bodySize is without the header, as within a multi. What an operation does not need is empty.

@@ -153,8 +153,7 @@ func (p *proposer) place(c *connection, r *Request) (string, wire.Code) {
 	return path, p.overQuota(path, int64(len(r.Data)), 1)
 }
 
-// Flags of create (CreateMode): 0 persistent, 1 ephemeral, 2 sequential, 3 both, 4 container,
-// 5 TTL, 6 sequential TTL.
+// Flags of create (CreateMode): 0 persistent, 1 ephemeral, 2 sequential, 3 both, 4 container, 5 TTL, 6 sequential TTL.
 const (
 	flagTTL    = 5
 	flagTTLSeq = 6

@@ -17,12 +17,11 @@ import (
 // is replaced by all that come of it by carrying out some of the open operations, this one last. If nothing is left
 // no order explains the history so far.
 //
-// This is just-in-time linearization (Lowe, "Testing for Linearizability", Concurrency and Computation 29(4), 2017).
-// It needs memory for the frontier, not for the history, and is exact for every model. But the frontier may double
-// with every operation that is open, and an operation of unknown outcome is open for ever. Two things help with
-// these. Of those that do the same it matters only how many took effect. And of two configurations that differ only
-// in what is of unknown outcome, the one in which less took effect can become all that the other can: the rest may
-// never happen.
+// This is just-in-time linearization (Lowe, "Testing for Linearizability", Concurrency and Computation 29(4), 2017). It
+// needs memory for the frontier, not for the history, and is exact for every model. But the frontier may double with
+// every operation that is open, and an operation of unknown outcome is open for ever. Two things help with these. Of
+// those that do the same it matters only how many took effect. And of two configurations that differ only in what is of
+// unknown outcome, the one in which less took effect can become all that the other can: the rest may never happen.
 
 // configuration is what an object may have become.
 type configuration struct {

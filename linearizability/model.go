@@ -25,8 +25,7 @@ type Model struct {
 	// conflict says what is wrong with the operations of an object taken together, and with which of them; the
 	// operations are sound one by one, and no client overlaps itself. It may be nil.
 	conflict func(h History, items []int32) (index int, problem string)
-	// prepare translates operations into the steps to be ordered, leaving out operations that cannot make a
-	// difference.
+	// prepare translates operations into the steps to be ordered, leaving out operations that cannot make a difference.
 	prepare func(h History, items []int32) []step.Step
 	// spec carries out one step. A step of unknown outcome is always legal, and does nothing where it cannot take
 	// effect.

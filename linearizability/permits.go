@@ -95,8 +95,7 @@ func (o *Operation) permits() int64 {
 	return o.Arg.Int()
 }
 
-// holder is a process and how it holds: as a reader or not, and how many permits. Releases end holds of their own
-// kind.
+// holder is a process and how it holds: as a reader or not, and how many permits. Releases end holds of their own kind.
 type holder struct {
 	process Value
 	reads   bool

@@ -202,8 +202,7 @@ func stepQueue(q *persistent.Queue, s *step.Step) (bool, *persistent.Queue) {
 	return matches || s.Unknown, q
 }
 
-// explainQueue sets aside empty results, then peeks, until the rest is legal: the rule is about what it set aside
-// last.
+// explainQueue sets aside empty results, then peeks, until the rest is legal: the rule is about what it set aside last.
 func explainQueue(j *judge, steps []step.Step) step.Finding {
 	for _, aside := range []struct {
 		property string

@@ -57,7 +57,11 @@ func (u *User) Note(op *world.Op, about any) {
 func (u *User) Lasts(op *world.Op, lost <-chan struct{}) {
 	u.round.mu.Lock()
 	defer u.round.mu.Unlock()
-	u.round.held = append(u.round.held, held{op: op, lost: lost})
+	if lost != nil {
+		u.round.held = append(u.round.held, held{op: op, lost: lost})
+	} else {
+		u.round.held = slices.DeleteFunc(u.round.held, func(h held) bool { return h.op == op })
+	}
 	u.round.look(u.round.run.stamp())
 }
 

@@ -12,10 +12,9 @@ import (
 // valueName is the name of the znode that holds a counter's value.
 const valueName = "value"
 
-// Counter is a number that several processes add to, and that starts at 0. There is no recipe for it in ZooKeeper's
-// own documentation; widespread ones read the number, write the sum on condition that the version has not changed,
-// and start again when it has (kazoo's Counter, Curator's DistributedAtomicLong). This is that, with the changes
-// below.
+// Counter is a number that several processes add to, and that starts at 0. There is no recipe for it in ZooKeeper's own
+// documentation; widespread ones read the number, write the sum on condition that the version has not changed, and
+// start again when it has (kazoo's Counter, Curator's DistributedAtomicLong). This is that, with the changes below.
 //
 // # Znodes
 //
@@ -26,9 +25,8 @@ const valueName = "value"
 //
 // # Promises
 //
-// The counter is linearizable: an Add that returns a number took effect once, and a Get that returns one saw it, at
-// one moment between call and return. An Add that returns another error than an [*UnknownOutcomeError] has added
-// nothing.
+// The counter is linearizable: an Add that returns a number took effect once, and a Get that returns one saw it, at one
+// moment between call and return. An Add that returns another error than an [*UnknownOutcomeError] has added nothing.
 //
 // After a lost reply the claim reports whether the addition was made, whatever others have added since. Only when the
 // session ended at that moment, and took the claim along, or when the caller leaves during the request, does Add
@@ -37,11 +35,10 @@ const valueName = "value"
 //
 // # Cost
 //
-// Get is two requests (sync, which is a transaction, and read). Add is two (read, multi), and one more the first
-// time in a session for the claim; two more each time that another client was faster. Among n processes that add
-// at once one succeeds at each try, so n additions cost up to n² requests: that is for counters that are changed
-// some tens of times a second, not for statistics. Additions through one Counter value take turns. It uses no
-// watches.
+// Get is two requests (sync, which is a transaction, and read). Add is two (read, multi), and one more the first time
+// in a session for the claim; two more each time that another client was faster. Among n processes that add at once one
+// succeeds at each try, so n additions cost up to n² requests: that is for counters that are changed some tens of times
+// a second, not for statistics. Additions through one Counter value take turns. It uses no watches.
 //
 // # Errors
 //

@@ -68,11 +68,10 @@ var (
 //
 // # Errors
 //
-// Enter returns the context's error when that ended: the member is out, or will be as soon as ZooKeeper can be
-// reached; the next Enter waits for that. If a round began with it in the same moment, that round runs without it.
-// Leave returns the context's error when that ended: the member leaves in the background, and does not know whether
-// the others have. [ErrEntered] and [ErrNotEntered] are mistakes of the program. Never go on to compute after an
-// error of Enter.
+// Enter returns the context's error when that ended: the member is out, or will be as soon as ZooKeeper can be reached;
+// the next Enter waits for that. If a round began with it in the same moment, that round runs without it. Leave returns
+// the context's error when that ended: the member leaves in the background, and does not know whether the others have.
+// [ErrEntered] and [ErrNotEntered] are mistakes of the program. Never go on to compute after an error of Enter.
 //
 // # Wrong versions that tempt
 //

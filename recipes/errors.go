@@ -13,10 +13,9 @@ var (
 	// ErrEmpty is returned by a queue that had no item at a moment during the call.
 	ErrEmpty = errors.New("recipes: the queue is empty")
 
-	// ErrLost is returned by Unlock when the hold had ended before it was released: the session expired, the
-	// connection was closed or the znode was deleted. Others may have held the lock meanwhile. Resign of a
-	// [Candidate] and Leave of a [Group] return it in the same case: to lead, or to be a member, is to hold a lock of
-	// another kind.
+	// ErrLost is returned by Unlock when the hold had ended before it was released: the session expired, the connection
+	// was closed or the znode was deleted. Others may have held the lock meanwhile. Resign of a [Candidate] and Leave
+	// of a [Group] return it in the same case: to lead, or to be a member, is to hold a lock of another kind.
 	ErrLost = errors.New("recipes: the lock was lost before it was released")
 
 	// ErrHeld is returned by Lock and TryLock of a value that holds its lock already, or that is acquiring it at this

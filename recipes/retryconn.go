@@ -198,10 +198,9 @@ func (l *retryConn) findOwn(ctx context.Context, dir, prefix, guid string) (stri
 	return "", err
 }
 
-// find returns the children with that guid, normally one or none. A create that was lost is found if it was carried
-// out and its znode is still there: once the client has reconnected, ZooKeeper refuses what is still on the way from
-// its old connection (SessionMovedException), and sync brings the server that answers up to what was committed
-// before.
+// find returns the children with that guid, normally one or none. A create that was lost is found if it was carried out
+// and its znode is still there: once the client has reconnected, ZooKeeper refuses what is still on the way from its
+// old connection (SessionMovedException), and sync brings the server that answers up to what was committed before.
 func (l *retryConn) find(ctx context.Context, dir, prefix, guid string) ([]string, error) {
 	names, err := l.syncedChildren(ctx, dir)
 	return slices.DeleteFunc(names, func(name string) bool {

@@ -11,9 +11,8 @@ const permitPrefix = "permit-"
 // ErrPermits is returned by Acquire and TryAcquire of a semaphore that was made with less than one permit.
 var ErrPermits = errors.New("recipes: a semaphore needs at least one permit; pass a positive number to NewSemaphore")
 
-// Semaphore is a fair counting semaphore: at most n of its users hold a permit at the same time, in the order in
-// which they came. It is the line of [Lock] with the first n served instead of one; ZooKeeper's own recipes have
-// none.
+// Semaphore is a fair counting semaphore: at most n of its users hold a permit at the same time, in the order in which
+// they came. It is the line of [Lock] with the first n served instead of one; ZooKeeper's own recipes have none.
 //
 // # Znodes
 //

@@ -7,22 +7,20 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// SimpleLock is an exclusive lock on one ephemeral znode with a fixed name: the client that creates it holds the
-// lock. It is what everybody writes first. There are two, which differ in how they wait: [NewSimpleRetryLock] tries
-// again after a pause, [NewSimpleWatchLock] watches the znode and tries again when it is gone. Both are here made
-// correct, and their price is stated: [Lock] is better unless one has to share the znode with clients that do it like
-// this.
+// SimpleLock is an exclusive lock on one ephemeral znode with a fixed name: the client that creates it holds the lock.
+// It is what everybody writes first. There are two, which differ in how they wait: [NewSimpleRetryLock] tries again
+// after a pause, [NewSimpleWatchLock] watches the znode and tries again when it is gone. Both are here made correct,
+// and their price is stated: [Lock] is better unless one has to share the znode with clients that do it like this.
 //
 // # Znodes
 //
 // The lock is path, ephemeral; its data is the guid of the acquisition. Beside it is path-<guid>, ephemeral and
 // empty, the holder's proof. Both are created in one multi and deleted in one.
 //
-// The proof is there because ZooKeeper deletes by name and version only, and a successor's znode has the same name
-// and version. A process that sleeps through its expiry and then releases, over a client that has silently opened a
-// new session, would delete the lock of the present holder. With the proof in the same multi that fails: it went with
-// the session. By its name, which is never used again, it also tells after a lost reply whether the acquisition was
-// made.
+// The proof is there because ZooKeeper deletes by name and version only, and a successor's znode has the same name and
+// version. A process that sleeps through its expiry and then releases, over a client that has silently opened a new
+// session, would delete the lock of the present holder. With the proof in the same multi that fails: it went with the
+// session. By its name, which is never used again, it also tells after a lost reply whether the acquisition was made.
 //
 // # Promises
 //

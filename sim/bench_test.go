@@ -21,7 +21,7 @@ func BenchmarkQueueEpisodes(b *testing.B) { benchmark(b, "queue", sim.Config{}) 
 // A step costs about the same however many clients an episode has, and however long it is.
 func BenchmarkSizes(b *testing.B) {
 	for _, kind := range []string{"lock", "queue"} {
-		for _, size := range [][2]int{{3, 4}, {16, 4}, {3, 100}, {16, 100}} {
+		for _, size := range [][2]int{{3, 4}, {16, 4}, {64, 4}, {3, 100}, {3, 1000}, {16, 100}} {
 			b.Run(fmt.Sprintf("%s,clients=%d,turns=%d", kind, size[0], size[1]), func(b *testing.B) {
 				benchmark(b, kind, sim.Config{Clients: size[0], Ops: size[1]})
 			})

@@ -41,10 +41,10 @@ func WithFaults(names string) Option {
 	}
 }
 
-// WithClients says how many clients there may be, 1 to 16; the default is 3.
+// WithClients says how many clients there may be, 1 to 64; the default is 3.
 func WithClients(n int) Option { return func(o *options) { o.Clients = n } }
 
-// WithOps says how many operations a user may do, 1 to 100; the default is 4.
+// WithOps says how many operations a user may do, 1 to 1000; the default is 4.
 func WithOps(n int) Option { return func(o *options) { o.Ops = n } }
 
 // WithEpisodes says how many episodes are run; the default is 2000. The flag -zktorture.episodes comes first.
@@ -74,10 +74,9 @@ const (
 // small as [Run] makes it: of the first episode that breaks one, the likely root. Without a seed, each call draws other
 // episodes.
 //
-// A test that fails says first, and once more at the end, what broke, where the page of the story is, and
-// which command runs it again, from any folder of the module. Under GitHub
-// Actions the failure is also an annotation, at the line of the recipe that sent the last request of the operations that
-// show it, or else at the line that calls Check.
+// A test that fails says first, and once more at the end, what broke, where the page of the story is, and which command
+// runs it again, from any folder of the module. Under GitHub Actions the failure is also an annotation, at the line of
+// the recipe that sent the last request of the operations that show it, or else at the line that calls Check.
 //
 // A test that passes says nothing. With go test -v it logs its [Coverage].
 //

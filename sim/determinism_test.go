@@ -86,6 +86,10 @@ func TestDeterminismOfCrowds(t *testing.T) {
 			world.AllFaults, world.Cancel, world.Cancel | world.Time, world.Expiry | world.Loss, world.EveryFault, world.Quorum | world.Deposed,
 		}[i%6]
 		compareSeeds(t, s, sim.Config{Clients: 8, Ops: 6, Faults: faults, Seed: 2}, max(n/400, 3))
+		if s.name == "lock/ours" || s.name == "queue/ours" {
+			compareSeeds(t, s, sim.Config{Clients: world.ClientsMax, Ops: 4}, 2)
+			compareSeeds(t, s, sim.Config{Clients: 3, Ops: world.OpsMax}, 2)
+		}
 	}
 }
 

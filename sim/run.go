@@ -62,10 +62,9 @@ type Config struct {
 	Found func(episode int, v world.Violation)
 	// NoShrink leaves counterexamples as they were found.
 	NoShrink bool
-	// ShrinkTime bounds the minimising of all counterexamples together, the likely root first: this much
-	// time has to pass, and this much processor time of the process, so that other programs change
-	// nothing. By default there is no limit. What was not finished then says so, [Found.Unfinished];
-	// nothing else depends on the machine.
+	// ShrinkTime bounds the minimising of all counterexamples together, the likely root first: this much time has to
+	// pass, and this much processor time of the process, so that other programs change nothing. By default there is no
+	// limit. What was not finished then says so, [Found.Unfinished]; nothing else depends on the machine.
 	ShrinkTime time.Duration
 	// Audit is the number of episodes, the first ones, and in stages every tenth, of which Auditor says what it is worth that
 	// nothing broke in them, see [world.Sensitivity]. Package workload/audit has an auditor.

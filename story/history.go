@@ -24,8 +24,7 @@ func FromVerdict(model string, h linearizability.History, v linearizability.Verd
 	return s, nil
 }
 
-// FromHistory makes a story of the cited operations of a history, and around operations before and after each of
-// them.
+// FromHistory makes a story of the cited operations of a history, and around operations before and after each of them.
 func FromHistory(h linearizability.History, property, message string, around int,
 	asked func(linearizability.Operation) bool) *Story {
 	return fromShown(len(h), near(h, around, asked), property, message, asked)

@@ -144,8 +144,7 @@ const (
 	textMax    = 64 << 10 // bytes of the story as text
 )
 
-// clipped returns the story cut to the bounds. It keeps the end of a run, where the violation is, and the cited
-// znodes.
+// clipped returns the story cut to the bounds. It keeps the end of a run, where the violation is, and the cited znodes.
 func (s *Story) clipped(events int) *Story {
 	t := *s.Folded()
 	t.Title, t.Message, t.Note = clip(t.Title, messageMax), clip(t.Message, messageMax), clip(t.Note, messageMax)

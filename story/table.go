@@ -331,9 +331,8 @@ func (t *table) put(line string) {
 	t.out.WriteByte('\n')
 }
 
-// breakLines wraps a text between words, and breaks words longer than width. Characters that could steer a terminal
-// are escaped. The first line begins with one indent and all others with another, which must be shorter than the
-// width.
+// breakLines wraps a text between words, and breaks words longer than width. Characters that could steer a terminal are
+// escaped. The first line begins with one indent and all others with another, which must be shorter than the width.
 func breakLines(text string, width int, first, others string) (lines []string) {
 	line, empty := first, true
 	for _, word := range strings.Fields(escape.Text(text)) {

@@ -35,8 +35,12 @@ func always(a, b Hold) bool { return true }
 // Overlaps returns the first two of the holds, in order of the grants, that exclude each other and lasted at the same
 // time.
 func Overlaps(holds []Hold, exclude func(a, b Hold) bool) (a, b Hold, found bool) {
+	inOrder := slices.IsSortedFunc(holds, byGrant)
 	for i, a := range holds {
 		for _, b := range holds[i+1:] {
+			if inOrder && b.From >= a.To {
+				break
+			}
 			if b.From < a.To && b.To > b.From && exclude(a, b) {
 				return a, b, true
 			}
@@ -93,6 +97,9 @@ func crowding(v *View, holds []Hold, noun string, places int) []sim.Violation {
 
 // fencing: of two ordered holds of which one was over before the other began, the later has the larger token.
 func fencing(v *View, holds []Hold, r Role, ordered pair) []sim.Violation {
+	if slices.IsSortedFunc(holds, func(b, a Hold) int { return cmp.Compare(b.Token, a.Token+1) }) {
+		return nil
+	}
 	for i, a := range holds {
 		for _, b := range holds[i+1:] {
 			if a.Token == 0 || b.Token == 0 || a.To > b.From || a.Token < b.Token || !ordered(a, b) {
@@ -113,6 +120,7 @@ type contender struct {
 	zxid         int64
 	owner        int64
 	made, gone   int  // the steps at which it was made and deleted
+	allGone      int  // the step by which also all that were made before it had been deleted
 	lost         bool // with its session
 }
 
@@ -147,15 +155,25 @@ func (v *View) contenders() (queue contenders, known bool) {
 				})
 			}
 		case c.Op == wire.OpDelete:
-			for i := range queue {
+			for i := len(queue) - 1; i >= 0; i-- { // what is deleted is among the last that are there
 				if queue[i].path == c.Path && queue[i].gone == neverStep {
 					end, ended := v.SessionEnd(queue[i].owner)
 					queue[i].gone, queue[i].lost = c.Step, ended && end == world.StampOf(c.Step)
+					break
 				}
 			}
 		}
 	}
+	for i := range queue {
+		queue[i].allGone = max(queue[i].gone, queue[max(i-1, 0)].allGone)
+	}
 	return queue, known
+}
+
+// there returns those after the first that were all gone by a step.
+func (queue contenders) there(step int) contenders {
+	i, _ := slices.BinarySearchFunc(queue, step+1, func(y contender, step int) int { return y.allGone - step })
+	return queue[i:]
 }
 
 // granted are those for which something may have been granted: the first of their operation in their directory, but for
@@ -166,7 +184,11 @@ func (queue contenders) granted() (first contenders) {
 		if x.op.Outcome != world.OK || x.op.Data == nil || x.lost && x.gone <= world.StepOf(x.op.Return) {
 			continue
 		}
-		if !slices.ContainsFunc(first, func(y contender) bool { return y.op == x.op && y.parent == x.parent }) {
+		i := len(first) - 1
+		for i >= 0 && first[i].made >= world.StepOf(x.op.Call) && (first[i].op != x.op || first[i].parent != x.parent) {
+			i--
+		}
+		if i < 0 || first[i].op != x.op || first[i].parent != x.parent {
 			first = append(first, x)
 		}
 	}
@@ -320,8 +342,10 @@ func freeUntil(moment, begin int64, holds []Hold, capacity int) (from int64, fre
 		if h.From < moment {
 			from = max(from, h.From)
 		}
-		if h.To < moment && held(h.To) >= capacity {
-			from = max(from, h.To)
+	}
+	for _, h := range holds {
+		if h.To > from && h.To < moment && held(h.To) >= capacity {
+			from = h.To
 		}
 	}
 	return from, held(moment) < capacity

@@ -11,10 +11,9 @@ import (
 	"github.com/zktorture/zktorture/sim/world"
 )
 
-// contest is a kind of recipe for which users contend: they take something, use it as long as they
-// believe that they hold it, and give it back. All that differs from kind to kind is here, and what
-// is nil is not done. T is what the kind's constructors make, and R that with what it can do
-// beside, see [able].
+// contest is a kind of recipe for which users contend: they take something, use it as long as they believe that they
+// hold it, and give it back. All that differs from kind to kind is here, and what is nil is not done. T is what the
+// kind's constructors make, and R that with what it can do beside, see [able].
 type contest[T any, R keeper] struct {
 	kind   string
 	model  linearizability.Model
@@ -293,17 +292,18 @@ func (c *contest[T, R]) order(v *View, j *Judgement) {
 	}
 }
 
-// overtaken returns a znode of an operation that waited, and was in the way, when something was
-// granted to a younger one, and how many older ones there were; of a kind without places only such
-// as were in the way.
-func (c *contest[T, R]) overtaken(
-	v *View, queue contenders, x contender,
-) (found *contender, older int) {
+// overtaken returns a znode of an operation that waited, and was in the way, when something was granted to a younger
+// one, and how many older ones there were; of a kind without places only such as were in the way.
+func (c *contest[T, R]) overtaken(v *View, queue contenders, x contender) (found *contender, older int) {
 	if x.op.Name == "downgrade" {
 		return nil, 0
 	}
+	queue = queue.there(world.StepOf(x.op.Return))
 	for i := range queue {
 		y := &queue[i]
+		if y.zxid > x.zxid {
+			break
+		}
 		if !y.before(x) {
 			continue
 		}

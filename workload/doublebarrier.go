@@ -266,10 +266,10 @@ func (e *roundsEpisode) earlyEnter(v *View, members []attendance) []sim.Violatio
 
 // mostAtOnce returns how many users at most were there at one moment between two stamps.
 func mostAtOnce(members []attendance, from, to int64) (most int) {
+	apart := func(m attendance) bool { return m.there[0] > to || m.there[1] < from }
+	members = slices.DeleteFunc(slices.Clone(members), apart)
 	for _, m := range members {
-		if t := max(m.there[0], from); t <= to {
-			most = max(most, thereAt(members, t))
-		}
+		most = max(most, thereAt(members, max(m.there[0], from)))
 	}
 	return most
 }

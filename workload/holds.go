@@ -91,9 +91,8 @@ func goesBySession(o owner) bool {
 	return can && k.GoesBySession()
 }
 
-// Believes reports whether the user goes on as the holder: it asks the recipe, if that can tell,
-// and else looks after its session itself. A belief against better knowledge breaks the property
-// belief.
+// Believes reports whether the user goes on as the holder: it asks the recipe, if that can tell, and else looks after
+// its session itself. A belief against better knowledge breaks the property belief.
 func (h *Held) Believes() bool {
 	told := h.user.ExpiriesSeen() > h.op.ExpiriesSeen
 	still, tells := h.ask()
@@ -160,19 +159,22 @@ func take(u User, by holder, name string, m method) (*Held, *world.Op) {
 
 // giveBack ends what is held, by an operation of a name.
 func (h *Held) giveBack(name string, end func(context.Context) error, cancelable bool) {
+	var err error
 	giveBack(h.user, name, "", nil, func(ctx context.Context) error {
 		if h.asks && !h.kept {
 			h.kept, _ = h.ask()
 		}
-		return end(ctx)
+		err = end(ctx)
+		return err
 	}, cancelable)
+	if h.by.Loser != nil && err == nil {
+		h.user.Lasts(h.op, nil)
+	}
 }
 
 // giveBack ends what is held, by an operation that is about something, see [User]. A user whose
 // call failed tries once more, as the recipe may have been able to do nothing.
-func giveBack(
-	u User, name, arg string, about any, end func(context.Context) error, cancelable bool,
-) {
+func giveBack(u User, name, arg string, about any, end func(context.Context) error, cancelable bool) {
 	for range 2 {
 		ctx, op := u.Begin(name, arg, cancelable)
 		u.Note(op, about)
@@ -223,9 +225,7 @@ func (r Role) Take(u User, recipe any, wait func(context.Context) error) *Held {
 }
 
 // TakeSome is Take of one or several of many things: get returns their names, and so does the operation.
-func (r Role) TakeSome(
-	u User, recipe any, get func(context.Context) (names string, err error),
-) (*Held, *world.Op) {
+func (r Role) TakeSome(u User, recipe any, get func(context.Context) (names string, err error)) (*Held, *world.Op) {
 	var names string
 	wait := func(ctx context.Context) (err error) { names, err = get(ctx); return err }
 	return take(u, able[holder](&terms{}, recipe), r.Acquire, method{wait: wait, names: &names})
@@ -250,15 +250,13 @@ func (r Role) takes(op *world.Op) bool {
 // waits reports whether an operation waits for the role.
 func (r Role) waits(op *world.Op) bool { return op.Name == r.Acquire }
 
-// released returns the first of the later operations by which a user gives up what it got by op;
-// nil if it never did.
+// released returns the first of the later operations by which a user gives up what it got by op; nil if it never did.
 func (r Role) released(later []*world.Op, op *world.Op) *world.Op {
 	return endedBy(r.takes, r.Release)(later, op)
 }
 
-// endedBy returns a function that finds the operation that ends a hold: the first of the user's
-// later ones with one of these names, if it does not get hold of the same again before; nil if
-// there is none.
+// endedBy returns a function that finds the operation that ends a hold: the first of the user's later ones with one of
+// these names, if it does not get hold of the same again before; nil if there is none.
 func endedBy(takes func(*world.Op) bool, names ...string) func(later []*world.Op, op *world.Op) *world.Op {
 	return func(later []*world.Op, op *world.Op) *world.Op {
 		for _, next := range later {
@@ -298,9 +296,7 @@ const neverStep = math.MaxInt
 
 // holds lists holds: takes tells which operations grant one if something was got by them, released
 // finds among later ones that which ends it.
-func (v *View) holds(
-	takes func(*world.Op) bool, released func(later []*world.Op, op *world.Op) *world.Op,
-) []Hold {
+func (v *View) holds(takes func(*world.Op) bool, released func(later []*world.Op, op *world.Op) *world.Op) []Hold {
 	all := make([]Hold, 0, (len(v.Ops)+1)/2)
 	for i, op := range v.Ops {
 		h, ok := op.Data.(*Held)
@@ -358,11 +354,8 @@ func (v *View) Tenures(of Role) linearizability.History {
 	return v.holdings(of.takes, v.Holds(of), func(Hold) Role { return of })
 }
 
-// holdings is the history of what is held: takes tells which operations get hold of it, and ending
-// how a hold ends.
-func (v *View) holdings(
-	takes func(*world.Op) bool, holds []Hold, ending func(iv Hold) Role,
-) linearizability.History {
+// holdings is the history of what is held: takes tells which operations get hold of it, and ending how a hold ends.
+func (v *View) holdings(takes func(*world.Op) bool, holds []Hold, ending func(iv Hold) Role) linearizability.History {
 	h := v.converted(func(op *world.Op, add func(linearizability.Operation)) {
 		got, held := op.Data.(*Held)
 		if !takes(op) || op.Outcome == world.OK && !held { // releases see below; a try got nothing
@@ -388,9 +381,8 @@ func (v *View) holdings(
 	return byReturn(h)
 }
 
-// vague reports whether what an operation was granted may have ended before it returned, at a moment
-// that is not known, with its session or not: then it was perhaps held at any moment of the call,
-// and not after it.
+// vague reports whether what an operation was granted may have ended before it returned, at a moment that is not known,
+// with its session or not: then it was perhaps held at any moment of the call, and not after it.
 func (v *View) vague(op *world.Op) bool {
 	if v.told(op) == 0 {
 		return true
@@ -400,8 +392,7 @@ func (v *View) vague(op *world.Op) bool {
 	return ended && end < op.Return && !(known && since == end)
 }
 
-// vagueEnd is the end of a hold of which it is not known until when it lasted: at any time from the
-// call on.
+// vagueEnd is the end of a hold of which it is not known until when it lasted: at any time from the call on.
 func (of Role) vagueEnd(op *world.Op, h *Held) linearizability.Operation {
 	o, _ := of.releaseOf(Hold{Op: op, Token: h.token, From: op.Call, To: op.Call, Cut: operations.VagueEnd})
 	return o

@@ -70,8 +70,7 @@ const (
 	innerEnding = "-inner"
 )
 
-// kit returns what a user has for its interludes. second makes a second object of the recipe; nil if the kind has
-// none.
+// kit returns what a user has for its interludes. second makes a second object of the recipe; nil if the kind has none.
 func (c *Script[T]) kit(u User, second second) *kit {
 	_, foreign := u.Conn().(interface{ OneObject() })
 	h := &kit{user: u, path: c.Path, second: second}

@@ -51,6 +51,9 @@ func (e *queueEpisode) resolve(v *View) map[int64]Resolved {
 
 // removals resolves the removals whose requests surely removed an item's znode.
 func (c commits) removals() map[int64]Resolved {
+	if !slices.ContainsFunc(c.ops, unresolved) {
+		return nil
+	}
 	found, several := map[int64]string{}, map[int64]bool{}
 	for _, op := range c.ops {
 		if op.Name != "offer" || ambiguous(c.ops, op.Arg) {
@@ -63,7 +66,7 @@ func (c commits) removals() map[int64]Resolved {
 	s := map[int64]Resolved{}
 	for _, op := range c.ops {
 		value := found[op.Number]
-		if value != "" && !several[op.Number] && removes(op) && undecided(op) && op.Result == "" {
+		if value != "" && !several[op.Number] && unresolved(op) {
 			s[op.Number] = Resolved{Value: value, Why: "its request removed the item's znode"}
 		}
 	}
@@ -72,6 +75,9 @@ func (c commits) removals() map[int64]Resolved {
 
 // undecided reports whether the outcome of an operation that may change something is not known.
 func undecided(op *world.Op) bool { return op.Outcome == world.Unknown || op.Outcome == world.Running }
+
+// unresolved reports whether it is not known what a removal has removed.
+func unresolved(op *world.Op) bool { return removes(op) && undecided(op) && op.Result == "" }
 
 func removes(op *world.Op) bool {
 	return operations.Of(op.Name).Role == operations.Removal

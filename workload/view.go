@@ -163,15 +163,12 @@ func (c commits) creation(path string) (made *world.Change, maker *world.Op) {
 
 // by returns the operation that asked for a change; nil if none did.
 func (c commits) by(change *world.Change) *world.Op {
-	if change.By == 0 {
+	byNumber := func(op *world.Op, n int64) int { return cmp.Compare(op.Number, n) } // which grow from call to call
+	i, found := slices.BinarySearchFunc(c.ops, change.By, byNumber)
+	if !found || change.By == 0 {
 		return nil
 	}
-	for _, op := range c.ops {
-		if op.Number == change.By {
-			return op
-		}
-	}
-	return nil
+	return c.ops[i]
 }
 
 // sortOf is a path without the numbers and identities in its name.

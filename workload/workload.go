@@ -247,7 +247,8 @@ type User interface {
 	Begin(name, arg string, cancelable bool) (context.Context, *world.Op)
 	// Note says what an operation that has not ended is about, for the judge.
 	Note(op *world.Op, about any)
-	// Lasts says that what an operation got, which has not ended, is over when lost is closed.
+	// Lasts says that what an operation got, which has not ended, is over when lost is closed; and later, with nil, that it
+	// was given back.
 	Lasts(op *world.Op, lost <-chan struct{})
 	// Now is a stamp that is not later than this moment.
 	Now() int64

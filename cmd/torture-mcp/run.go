@@ -92,8 +92,8 @@ type runInput struct {
 	Seed     uint64 `json:"seed,omitempty" jsonschema:"the same seed gives the same run; default: a new one, which is in the result"`
 	Episodes uint32 `json:"episodes,omitempty" jsonschema:"how many; default: 1000, or as many as seconds allow"`
 	Seconds  uint32 `json:"seconds,omitempty" jsonschema:"how long to run"`
-	Clients  int    `json:"clients,omitempty" jsonschema:"the most clients, 1 to 16; default 3"`
-	Ops      int    `json:"ops,omitempty" jsonschema:"the most operations of a user, 1 to 100; default 4"`
+	Clients  int    `json:"clients,omitempty" jsonschema:"the most clients, 1 to 64; default 3"`
+	Ops      int    `json:"ops,omitempty" jsonschema:"the most operations of a user, 1 to 1000; default 4"`
 }
 
 // ran is what torture run --json prints, and the story of the likely root of what broke.

@@ -120,9 +120,8 @@ const sendBuffer = 1536<<10 - 4
 // because it has not yet seen what the client has seen.
 var ErrRefused = errors.New("fakezk: the server is behind the client and refuses it")
 
-// NewClient returns a client that is not yet connected. timeout is the session timeout asked
-// for, in milliseconds. await, which may be nil, is called after each goroutine that was woken; it waits until the
-// goroutine is blocked.
+// NewClient returns a client that is not yet connected. timeout is the session timeout asked for, in milliseconds.
+// await, which may be nil, is called after each goroutine that was woken; it waits until the goroutine is blocked.
 func NewClient(network Network, servers *fakezk.Ensemble, timeout int64, await func()) *Client {
 	if await == nil {
 		await = func() {}

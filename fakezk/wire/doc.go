@@ -21,8 +21,7 @@
 // fields are encoded in their order.
 //
 // Input is not trusted: a frame may not be longer than the reader allows, and no count may exceed what the bytes left
-// can hold, so allocation is bounded by a small multiple of the frame. Malformed input is an [*Error]; nothing
-// panics.
+// can hold, so allocation is bounded by a small multiple of the frame. Malformed input is an [*Error]; nothing panics.
 //
 // The records are those of ZooKeeper 3.8 (zookeeper.jute), as far as clients use them.
 package wire

@@ -25,8 +25,8 @@ import (
 // Trial is what run, live and prove have in common.
 type Trial struct {
 	Recipe         string  `help:"Implementation to test (see torture list), such as ours, or published/… for a known bug; with torture live also exec:COMMAND, for one that another program serves (docs/workers.md). Default: the first that torture list shows." placeholder:"RECIPE"`
-	Clients        int     `help:"Maximum clients." default:"3" range:"1..16"`
-	Ops            int     `help:"Maximum operations per user." default:"4" range:"1..100"`
+	Clients        int     `help:"Maximum clients." default:"3" range:"1..64"`
+	Ops            int     `help:"Maximum operations per user." default:"4" range:"1..1000"`
 	Seed           *uint64 `help:"The same seed gives the same run. Default: a new one, which is printed."`
 	Out            string  `placeholder:"DIR" help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
 	JSON           bool    `name:"json" help:"Print one JSON object, and nothing else, to standard output."`

@@ -249,9 +249,14 @@ func countHerd(w *World, m fakezk.Message) {
 // queued reports whether a znode that the operation has created still exists. Without it the operation waits no more,
 // even with a watch.
 func queued(w *World, op *Op) bool {
-	return slices.ContainsFunc(w.changes, func(c Change) bool {
-		return c.By == op.Number && c.Op == wire.OpCreate && c.Owner != 0 && w.servers.Czxid(c.Path) == c.Zxid
-	})
+	for _, c := range slices.Backward(w.changes) {
+		if c.By == op.Number && c.Op == wire.OpCreate && c.Owner != 0 && w.servers.Czxid(c.Path) == c.Zxid {
+			return true
+		} else if c.Step < StepOf(op.Call) {
+			break
+		}
+	}
+	return false
 }
 
 func (p *process) doOutside(user int) {

@@ -214,8 +214,7 @@ func (w *World) wake() {
 	}
 }
 
-// intake takes what the goroutines that just ran have handed in, in an order that does not depend on the Go
-// scheduler.
+// intake takes what the goroutines that just ran have handed in, in an order that does not depend on the Go scheduler.
 func (w *World) intake() {
 	for len(w.notes) > 0 || len(w.submitted) > 0 || len(w.handed) > 0 || len(w.ended) > 0 {
 		takeNotes(w)

@@ -364,18 +364,18 @@ func expireDead(w *World) {
 // drain lets everything happen that can.
 func drain(w *World) {
 	for beginTurn(w); w.livelock == nil; beginTurn(w) {
-		if w.collect(); len(w.actions) == 0 {
+		a := nextFair(w)
+		if a == Idling {
 			return
 		}
-		w.perform(nextFair(w))
+		w.perform(a)
 	}
 }
 
 // lastWait is how long, in milliseconds, sessions have to run out and recipes to clean up behind themselves.
 const lastWait = 4 * sessionTimeout
 
-// end stops everything. Politely it closes the clients, after which recipes must end by themselves; else it kills
-// them.
+// end stops everything. Politely it closes the clients, after which recipes must end by themselves; else it kills them.
 func (w *World) end(politely bool) {
 	w.ending = true
 	reaped := !politely && reap(w, func(owner) bool { return true })
@@ -475,10 +475,9 @@ func describeLeak(number int) string {
 	return text + ":\n" + bubble.Stacks(number)
 }
 
-// outlived reports whether goroutines may be left at the end of the episode that are no fault of
-// the recipe's: those of a process that has died, which nothing can end, and over the wire those of
-// connections that code has opened by itself and that the world cannot close, as they were not
-// opened with [User.ZKOption].
+// outlived reports whether goroutines may be left at the end of the episode that are no fault of the recipe's: those of
+// a process that has died, which nothing can end, and over the wire those of connections that code has opened by itself
+// and that the world cannot close, as they were not opened with [User.ZKOption].
 func outlived(w *World) bool {
 	died := func(p *process) bool { return len(p.crashes) > 0 }
 	return slices.ContainsFunc(w.procs, died) ||

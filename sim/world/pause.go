@@ -17,8 +17,7 @@ func findPause(w *World, add func(Target)) {
 	w.alive(func(p *process) { add(Target{client: p.id, variants: len(pauses)}) })
 }
 
-// strikePause stops a process while the servers' clock goes on. The bubble's clock, which its timers see, stands
-// still.
+// strikePause stops a process while the servers' clock goes on. The bubble's clock, which its timers see, stands still.
 func strikePause(w *World, t Target, variant int) {
 	p := w.procs[t.client]
 	w.noteFault(Pause, p.id, "", w.says("the process stops while %v pass", milliseconds(pauses[variant])))

@@ -299,10 +299,9 @@ func (w *World) rest() time.Duration {
 	return now.Truncate(time.Millisecond) + time.Millisecond + time.Duration(m.slept)*time.Microsecond - now
 }
 
-// EqualServers reports whether nothing that can happen from now on tells two servers apart but
-// their names. Up-to-date ones are equal, unless one of them may be struck by itself: the leader by
-// being deposed, a follower with clients by falling behind. Of those without clients, where that
-// can be, it matters how far they have come.
+// EqualServers reports whether nothing that can happen from now on tells two servers apart but their names. Up-to-date
+// ones are equal, unless one of them may be struck by itself: the leader by being deposed, a follower with clients by
+// falling behind. Of those without clients, where that can be, it matters how far they have come.
 func (w *View) EqualServers(a, b int, faultsLeft bool) bool {
 	switch {
 	case !w.current(a) || !w.current(b):
@@ -351,9 +350,8 @@ func (w *View) AllAtDeposed() (all uint64) {
 // Dialler is the client that dials, or was the last to do so; only if that is kept.
 func (w *View) Dialler() int { return w.kept.dials }
 
-// Untouched reports whether nothing but their names tells two clients apart, of which the second
-// began later: they have done nothing, were not struck, and are at one server. Between their
-// beginnings no call of another has failed.
+// Untouched reports whether nothing but their names tells two clients apart, of which the second began later: they have
+// done nothing, were not struck, and are at one server. Between their beginnings no call of another has failed.
 func (w *View) Untouched(a, b int) bool {
 	between := uint64(1<<b - 1<<a)
 	if w.kept.acted&(1<<a|1<<b) != 0 || w.kept.alone&between != 0 {

@@ -320,12 +320,17 @@ func (op *Op) End(outcome Outcome, result string, err error) {
 	w.wake()
 }
 
-// LastsUntil says that what the operation got is over when lost is closed; nil, that its user is not told in this way.
+// LastsUntil says that what the operation got is over when lost is closed; nil, that its user is not told so, or, later,
+// that it has given it back.
 func (op *Op) LastsUntil(lost <-chan struct{}) {
 	w := op.user.world
 	w.enter()
 	defer w.mu.Unlock()
-	w.lasting = append(w.lasting, lasting{op, lost})
+	if i := slices.IndexFunc(w.lasting, func(l lasting) bool { return l.op == op }); i >= 0 {
+		w.lasting[i].given = true
+	} else if op.Return == 0 {
+		w.lasting = append(w.lasting, lasting{op: op, lost: lost})
+	}
 }
 
 // Now returns the stamp at which the present step began.
@@ -416,8 +421,9 @@ func (u *User) spareCall() *outsideCall {
 
 // lasting is what a user got by an operation, and by what it is told that it is over.
 type lasting struct {
-	op   *Op
-	lost <-chan struct{}
+	op    *Op
+	lost  <-chan struct{}
+	given bool // back
 }
 
 // noteLost notes whose users were told in this step that what they got is over, and whether the recipe did something in
@@ -431,7 +437,9 @@ func noteLost(w *World) {
 				op.Told = StampOf(w.step)
 				w.kept.over(op)
 			default:
-				continue
+				if !w.lasting[i].given {
+					continue
+				}
 			}
 		}
 		if op.Told != StampOf(w.step) {

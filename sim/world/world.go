@@ -253,8 +253,9 @@ func (w *World) setUp(workload Workload) {
 }
 
 const (
-	AtMostMax  = 6  // faults can strike in an episode
-	ClientsMax = 16 // an episode can have
+	AtMostMax  = 6    // faults can strike in an episode
+	ClientsMax = 64   // an episode can have …
+	OpsMax     = 1000 // … and a user can do
 )
 
 // Plan is what a run with these settings draws its episode from.
@@ -498,10 +499,10 @@ func tortureTurn(w *World) deed {
 
 // choice is what happens in a turn in which no fault strikes.
 func choice(w *World) deed {
-	if w.collect(); len(w.actions) == 0 {
-		return deed{Action: Idling}
-	} else if w.liveness {
+	if w.liveness {
 		return deed{Action: nextFair(w)}
+	} else if w.collect(); len(w.actions) == 0 {
+		return deed{Action: Idling}
 	}
 	w.observe(func(o Observer) { o.Chooses(w.view(), LabelNext) })
 	return deed{Action: w.actions[w.choose(len(w.actions), LabelNext)]}
@@ -557,14 +558,19 @@ func fairTurn(w *World) deed {
 	return choice(w)
 }
 
-// nextFair picks the action of the client that comes after the one that acted last.
+// nextFair is what a client does that comes after the one that acted last, or else that one, or the first that can. Nothing
+// is held up in the liveness phase, so none but clients act, and no more of them are asked than have to be.
 func nextFair(w *World) Action {
-	for _, a := range w.actions {
-		if a.Client > w.last {
-			return a
+	n := len(w.procs)
+	for i := w.last + 1; i < 2*n+max(w.last, 0); i++ {
+		if w.actions = w.actions[:0]; i == n {
+			i += max(w.last, 0)
+		}
+		if w.procs[i%n].collectFrom(); len(w.actions) > 0 {
+			return w.actions[0]
 		}
 	}
-	return w.actions[0]
+	return Idling
 }
 
 func heal(w *World) {

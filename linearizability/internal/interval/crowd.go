@@ -21,8 +21,7 @@ func NewCrowd(all []Presence) *Crowd {
 	return c
 }
 
-// Over returns what takes more than the capacity at one instant, the fewest of those there then; or
-// nothing.
+// Over returns what takes more than the capacity at one instant, the fewest of those there then; or nothing.
 func (c *Crowd) Over(capacity int64) []int32 {
 	free, ended := capacity, 0
 	for _, s := range c.Starts {
@@ -82,8 +81,7 @@ func (c *Crowd) endedBy(t int64) int {
 	return sort.Search(len(c.ends), func(i int) bool { return c.ends[i].Until > t })
 }
 
-// Least returns the least that is taken at an instant between two, or at these. It falls at the
-// ends of presences only.
+// Least returns the least that is taken at an instant between two, or at these. It falls at the ends of presences only.
 func (c *Crowd) Least(from, to int64) int64 {
 	first := sort.Search(len(c.ends), func(i int) bool { return c.ends[i].Until >= from })
 	return min(c.At(from), c.least.Of(first, c.endedBy(to)))

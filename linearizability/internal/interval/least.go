@@ -1,7 +1,6 @@
 package interval
 
-// Least answers what the least of some successive numbers is, while they change, all in logarithmic
-// time.
+// Least answers what the least of some successive numbers is, while they change, all in logarithmic time.
 type Least struct {
 	n     int     // how many leaves there are, a power of two
 	least []int64 // by node of a binary tree: the least number below it

@@ -8,11 +8,10 @@ import (
 )
 
 // The monitor of a barrier asks where the openings can be. A shut does harm only from its last instant on, and none if
-// there is an opening while it runs: then it can take effect just before that. So a wait is in order unless there is
-// a shut that was over before the wait was called, and no opening from the call of that shut to the end of the wait.
-// Of all such shuts the one that was called last asks for most. What is left is to hit, for every wait, the interval
-// from that call to the wait's end by an opening; each opening is at one instant of its own interval, and one may hit
-// many.
+// there is an opening while it runs: then it can take effect just before that. So a wait is in order unless there is a
+// shut that was over before the wait was called, and no opening from the call of that shut to the end of the wait. Of
+// all such shuts the one that was called last asks for most. What is left is to hit, for every wait, the interval from
+// that call to the wait's end by an opening; each opening is at one instant of its own interval, and one may hit many.
 //
 // From the first end of such an interval to the last: if it is not hit yet, take of the openings that can hit it the
 // one that must be over first, as late as it can be, but not after the interval. Nothing is lost by that. An opening

@@ -19,10 +19,9 @@ import (
 // with a sum in the place of a conflict.
 //
 // Tokens set deadlines: who must be granted before somebody else is granted no later than that one. The deadline of a
-// grant is the least till among itself and all that must come after it, and no order can do better for any of them;
-// all grants at their deadlines are in the order of their tokens. So the above is asked again with the deadlines for
-// till. (A reader must be granted after the writers with smaller tokens, a writer after everybody with a smaller
-// one.)
+// grant is the least till among itself and all that must come after it, and no order can do better for any of them; all
+// grants at their deadlines are in the order of their tokens. So the above is asked again with the deadlines for till.
+// (A reader must be granted after the writers with smaller tokens, a writer after everybody with a smaller one.)
 //
 // A tenure of no length with a token has a place among the others of its instant, and a writer that is downgraded at
 // once stays as a reader. These are tried at their deadlines only. If there is no room, and they could go elsewhere,

@@ -16,11 +16,10 @@ import (
 //	          way of others. Until then a has to be gone. There is none if there is no such c.
 //
 // It does not matter if a goes before other values, too. It is therefore taken as late as can be, at its deadline. A
-// removal that names a and was called by then takes it at no cost. For the others, Hall's theorem ("On
-// Representatives of Subsets", 1935) says when there are enough removals that name no value: as every removal can
-// serve all deadlines after its call, the sets are nested, and it is enough that for every i the deadline that is the
-// i-th to come has i removals that were called by then. (This rule was made for this program; TestAgree compares it
-// with porcupine.)
+// removal that names a and was called by then takes it at no cost. For the others, Hall's theorem ("On Representatives
+// of Subsets", 1935) says when there are enough removals that name no value: as every removal can serve all deadlines
+// after its call, the sets are nested, and it is enough that for every i the deadline that is the i-th to come has i
+// removals that were called by then. (This rule was made for this program; TestAgree compares it with porcupine.)
 
 // demand is a value that was perhaps taken by a removal of unknown outcome.
 type demand struct {

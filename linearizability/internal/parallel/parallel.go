@@ -10,8 +10,7 @@ import (
 // partLong is how many operations are worth a goroutine of their own.
 const partLong = 1 << 13
 
-// Parts is into how many parts to cut a history of n operations: as many as there are processors,
-// if it is long.
+// Parts is into how many parts to cut a history of n operations: as many as there are processors, if it is long.
 func Parts(n int) int { return max(1, min(n/partLong, runtime.GOMAXPROCS(0))) }
 
 // Do cuts 0 to n into parts and calls do for each, at the same time. What comes of it must not

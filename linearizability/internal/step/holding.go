@@ -52,8 +52,7 @@ func (h *Hold) Share(s *Step) {
 	}
 }
 
-// Doubt is what a step may be about in a doubtful item: grants by their place in order of call,
-// which increases.
+// Doubt is what a step may be about in a doubtful item: grants by their place in order of call, which increases.
 type Doubt struct {
 	Alone  []int32 // of a release or downgrade of a writer's hold: those of writers
 	Reads  []int32 // of a release of a reader's hold: those of readers …

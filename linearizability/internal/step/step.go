@@ -1,9 +1,8 @@
 // Package step is what models make of histories, and monitors judge: steps, and rulings on them.
 //
-// A model translates the operations of an object into steps, and leaves out what can make no
-// difference. What all have in common is in [Step]; what only one model knows is its payload. A
-// [Ruling] says whether some order of the steps is legal, and if none is, a [Finding] names few
-// steps that show it.
+// A model translates the operations of an object into steps, and leaves out what can make no difference. What all have
+// in common is in [Step]; what only one model knows is its payload. A [Ruling] says whether some order of the steps is
+// legal, and if none is, a [Finding] names few steps that show it.
 package step
 
 import "math"
@@ -14,17 +13,15 @@ type Step struct {
 	Unknown   bool // may never have happened; then it is always legal, with or without effect
 	Null      bool // what came back is null: a queue was empty, or a token or a sum is not known
 	Droppable bool // may be left out of a history by itself, and a legal history stays legal
-	// Item is the hold that is granted or released, the value that is put in, seen or taken out, or
-	// the process; it is negative if there is none. The steps of one item may be left out together,
-	// and a legal history stays legal.
+	// Item is the hold that is granted or released, the value that is put in, seen or taken out, or the process; it is
+	// negative if there is none. The steps of one item may be left out together, and a legal history stays legal.
 	Item      int32
 	Source    int     // index of the operation in the object's history
 	Call, End int64   // the instants between which it takes effect; or from Call on, or never
 	With      payload // what only its model knows, or nil
 }
 
-// payload is what one model knows of a step. Copies of a step share it: who changes it gives the
-// copy one of its own.
+// payload is what one model knows of a step. Copies of a step share it: who changes it gives the copy one of its own.
 type payload interface {
 	// says is a value that is equal for payloads that say the same.
 	says() any

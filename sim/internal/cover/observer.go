@@ -50,10 +50,11 @@ type visit struct {
 
 // askedShare: in one of that many episodes it is asked at every step where each fault could strike. In the others it is
 // known of the fault that strikes, as it chooses one of those places. States and pairs of requests are looked at in one of
-// lookedShare.
+// lookedShare, up to so many changes, as what a state costs grows with what has been made.
 const (
 	askedShare  = 64
 	lookedShare = 4
+	changesMax  = 512
 )
 
 // NewObserver returns one that keeps so many states at most.
@@ -149,7 +150,7 @@ func (k *Observer) Serves(w *world.View, client int, operation string, call *goc
 	}
 	r := &call.Request
 	k.touches(client, r, k.names[k.operation(operation)].hash)
-	if r.Watch || len(w.Changes()) != k.changes {
+	if changes := len(w.Changes()); changes < changesMax && (r.Watch || changes != k.changes) {
 		k.state(w)
 	}
 }

@@ -25,8 +25,9 @@ var ErrTerms = errors.New("sim: cannot run")
 // WithDefaults returns the terms with their defaults, and an error for those that cannot be.
 func (t Terms) WithDefaults() (Terms, error) {
 	t.Clients, t.Ops = cmp.Or(t.Clients, 3), cmp.Or(t.Ops, 4)
-	if t.Clients < 1 || t.Clients > world.ClientsMax || t.Ops < 1 || t.Ops > 100 {
-		return t, fmt.Errorf("%w: %d clients with %d operations: 1 to 16 and 1 to 100 are possible", ErrTerms, t.Clients, t.Ops)
+	if t.Clients < 1 || t.Clients > world.ClientsMax || t.Ops < 1 || t.Ops > world.OpsMax {
+		return t, fmt.Errorf("%w: %d clients with %d operations: 1 to %d and 1 to %d are possible",
+			ErrTerms, t.Clients, t.Ops, world.ClientsMax, world.OpsMax)
 	}
 	return t, nil
 }
