@@ -98,9 +98,6 @@ type Options struct {
 	// take, 0 for 1 GiB. If it needs more it is not started, or ends, and the verdict is Undetermined. The
 	// history itself does not count, nor do the model's own checker's tables, which are of its size.
 	MemoryLimit int64
-	// Unexplained leaves out what a violation is and how it is shown: of the verdict only Outcome, Object and Checker, and
-	// why it is undetermined, are known. It saves most of the time that a violation takes.
-	Unexplained bool
 }
 
 // timeoutDefault is the time that the history of one object may take if Options say nothing.
@@ -155,7 +152,7 @@ func checkObject(m *Model, g *group, o Options) Verdict {
 
 func (j *judge) judge(steps []step.Step, h History) Verdict {
 	r, checker := j.decide(steps)
-	if r.Outcome != step.Violation || j.unexplained {
+	if r.Outcome != step.Violation {
 		return Verdict{Outcome: Status(r.Outcome), Checker: checker, Reason: r.Reason}
 	}
 	j.explain()

@@ -38,6 +38,7 @@ type cli struct {
 	List about.ListCmd `cmd:"" group:"more" help:"List kinds, recipes, faults, strategies, models and properties."`
 	kong.Plugins
 
+	Coverage   coverageCmd               `cmd:"" hidden:"" passthrough:"" help:"Run a recipe in simulation, and list what was never drawn: torture run --coverage."`
 	Worker     workerCmd                 `cmd:"" hidden:"" help:"Serve a recipe to a runner, with the protocol of docs/workers.md."`
 	Completion kongcompletion.Completion `cmd:"" hidden:"" help:"Print how a shell is made to complete command lines."`
 
@@ -105,6 +106,19 @@ func runGuarded(ctx context.Context, args []string, s console.Streams) int {
 const description = `Runs ZooKeeper recipes under injected faults, and judges what the clients saw.
 
 Exit status: 0 no violation, 1 violation, 2 unknown verdict or error.`
+
+// coverageCmd is run with --coverage.
+type coverageCmd struct {
+	Args []string `arg:"" optional:"" help:"The kind and the flags of torture run."`
+}
+
+// Run executes the command.
+func (k *coverageCmd) Run(c *console.Context) error {
+	if exit := runGuarded(c, append([]string{"run", "--coverage"}, k.Args...), c.Streams); exit != console.ExitOK {
+		return console.VerdictError(exit)
+	}
+	return nil
+}
 
 // workerCmd is this program as a worker: see docs/workers.md.
 type workerCmd struct {

@@ -51,7 +51,7 @@ func Parse(c *console.Context, args []string) (parsed *kong.Context, exited int,
 }
 
 // passedOn are commands whose arguments are those of another command line.
-var passedOn = []string{"test"}
+var passedOn = []string{"test", "coverage"}
 
 // Parser returns the parser of command lines.
 func Parser(options ...kong.Option) (*kong.Kong, error) {

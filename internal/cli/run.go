@@ -37,6 +37,7 @@ type Trial struct {
 
 	backend, strategy string
 	meter             *reach.RunMetrics
+	calls             *output.Calls // nil: they are not noted
 }
 
 // Find finds the workload, and draws a seed if there is none.
@@ -101,7 +102,7 @@ type runCmd struct {
 	Once       bool          `help:"With --exact: run passing episodes once."`
 	NoShrink   bool          `name:"no-shrink" help:"Leave counterexamples as they were found."`
 	ShrinkTime time.Duration `name:"shrink-time" help:"How much time, also of processors, may be spent on minimising all counterexamples, the likely cause first; 0s: until they are minimal." default:"20s" range:"0s.."`
-	Coverage   bool          `help:"Also list the ways in which faults could have hit operations and did not."`
+	Coverage   bool          `help:"Also list what was never drawn: the ways in which faults could have hit operations and did not, operations that never met, optional methods."`
 	Trial      `embed:""`
 
 	known []world.Choices // of Near
@@ -131,9 +132,14 @@ func (r *runCmd) Run(c *console.Context) error {
 	if seed := os.Getenv(parts.Variable); seed != "" {
 		return parts.AnswerEpisodes(c, w, r.config(), seed)
 	}
+	cfg := r.config()
+	if r.Coverage {
+		r.calls = output.NewCalls()
+		cfg.Each = r.calls.Note
+	}
 	begin := index.Begin{Workload: r.Kind, Faults: r.Faults.Text, Episodes: r.Episodes, Duration: r.Duration.Seconds()}
 	return r.Within(c, begin, func(out *output.Folder) error {
-		return r.Simulate(c, w, out, r.config(), func(result *sim.Result) error {
+		return r.Simulate(c, w, out, cfg, func(result *sim.Result) error {
 			if result.Coverage != nil && !r.Coverage {
 				result.Coverage.Never = nil
 			}
@@ -222,6 +228,7 @@ func (t *Trial) report(c *console.Context, w *workload.Workload, out *output.Fol
 		interrupted(&result)
 	}
 	summary := output.Summarize(result, t.backend, saved.Files)
+	summary.Calls = t.calls.Called()
 	told := 1
 	if t.All {
 		told = len(result.Violations)
@@ -230,6 +237,7 @@ func (t *Trial) report(c *console.Context, w *workload.Workload, out *output.Fol
 		console.WriteJSON(c.Stdout, summary)
 	} else {
 		output.PrintResult(c.Stdout, result, stories(c, w, saved, told), t.backend, c.Streams, saved.Files)
+		t.calls.Print(c.Stdout, result)
 	}
 	trouble := errors.Join(saved.Err, out.Summary(summary), out.Disputed(c, result))
 	if t.Wanted() {

@@ -25,13 +25,16 @@ type Sensitivity struct {
 	// Missed counts the corruptions that gave a legal history, by kind. That is no fault of the judge: of two offers
 	// that overlapped, for example, either may have gone first.
 	Missed map[string]int
+	// Broken counts the noticed ones by the property that they broke first. What is not among them this history could not
+	// have shown in such a way.
+	Broken map[string]int
 }
 
 // Measure returns how sensitive the judge is to what can go wrong in a history of one object. It corrupts the history
 // as often as tries says, drawn from the seed, and judges each result, which may take as long as the options say. The
 // same arguments give the same result, if the judge has time enough.
 func Measure(m lin.Model, h lin.History, seed uint64, tries int, o lin.Options) Sensitivity {
-	s := Sensitivity{Operations: len(h), Overlapping: overlapping(h), Missed: map[string]int{}}
+	s := Sensitivity{Operations: len(h), Overlapping: overlapping(h), Missed: map[string]int{}, Broken: map[string]int{}}
 	for _, op := range h {
 		switch op.Outcome {
 		case lin.Fail:
@@ -40,12 +43,14 @@ func Measure(m lin.Model, h lin.History, seed uint64, tries int, o lin.Options) 
 			s.Unknown++
 		}
 	}
-	o.Unexplained = true
 	for c := range Corruptions(m, h, seed, tries) {
 		s.Corruptions++
-		switch lin.Worst(lin.Check(m, c.History, o)) {
+		verdicts := lin.Check(m, c.History, o)
+		switch lin.Worst(verdicts) {
 		case lin.Violation:
 			s.Noticed++
+			broken := slices.IndexFunc(verdicts, func(v lin.Verdict) bool { return v.Outcome == lin.Violation })
+			s.Broken[verdicts[broken].Property]++
 		case lin.Ok:
 			s.Missed[c.Kind]++
 		default:

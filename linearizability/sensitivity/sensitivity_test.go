@@ -21,7 +21,7 @@ func TestSensitivity(t *testing.T) {
 		{Client: 5, Op: "poll", Outcome: lin.Fail, Call: 7, Return: 9},
 	}
 	got := Measure(lin.Queue(), h, 1, 0, lin.Options{})
-	if diff := cmp.Diff(Sensitivity{Operations: 5, Overlapping: 2, Unknown: 1, Missed: map[string]int{}},
+	if diff := cmp.Diff(Sensitivity{Operations: 5, Overlapping: 2, Unknown: 1, Missed: map[string]int{}, Broken: map[string]int{}},
 		got); diff != "" {
 		t.Error(diff)
 	}
@@ -40,7 +40,7 @@ func TestSensitivityTellsHardFromVacuous(t *testing.T) {
 	}
 	hard, vacuous := Measure(lin.Queue(), inTurn, 1, 400, lin.Options{}), Measure(lin.Queue(), atOnce, 1, 400, lin.Options{})
 	if hard.Corruptions != 400 || hard.Missed["swap"] != 0 || hard.Missed["duplicate"] != 0 ||
-		hard.Noticed < hard.Corruptions*6/10 {
+		hard.Noticed < hard.Corruptions*6/10 || hard.Broken["duplicate"] < 10 || hard.Broken["order"] < 10 {
 		t.Errorf("of a history in turn: %+v", hard)
 	}
 	if vacuous.Missed["swap"] == 0 || vacuous.Overlapping != 40 {

@@ -191,11 +191,12 @@ type Sensitivity struct {
 	Unknown     int `json:"unknown"`     // of these, those of unknown outcome
 
 	// Corruptions is how often a clean history was corrupted (results swapped, operations duplicated, dropped, put
-	// off or rushed), Noticed how often the judge then found a violation, Missed, by kind, how often it did not,
-	// because what came out is in order too, and Undecided how often it could not tell.
+	// off or rushed), Noticed how often the judge then found a violation, Broken, by the property that broke first, Missed,
+	// by kind, how often it did not, because what came out is in order too, and Undecided how often it could not tell.
 	Corruptions int            `json:"corruptions"`
 	Noticed     int            `json:"noticed"`
 	Missed      map[string]int `json:"missed,omitempty"`
+	Broken      map[string]int `json:"broken,omitempty"`
 	Undecided   int            `json:"undecided,omitempty"`
 }
 
@@ -212,27 +213,18 @@ func (s *Sensitivity) Add(t Sensitivity) {
 	s.Corruptions += t.Corruptions
 	s.Noticed += t.Noticed
 	s.Undecided += t.Undecided
-	for kind, n := range t.Missed {
-		if s.Missed == nil {
-			s.Missed = map[string]int{}
-		}
-		s.Missed[kind] += n
-	}
+	s.Missed, s.Broken = plus(s.Missed, t.Missed), plus(s.Broken, t.Broken)
 }
 
-// Vacuous says why a pass is worth nothing, "" if it is worth something.
-func (s Sensitivity) Vacuous() string {
-	switch {
-	case s.Episodes == 0:
-		return ""
-	case s.Operations == 0:
-		return "no operation was judged"
-	case s.Overlapping == 0:
-		return "no two clients' operations overlapped"
-	case s.Corruptions > 0 && s.Noticed == 0:
-		return fmt.Sprintf("the checker would have caught none of %d planted errors", s.Corruptions)
+// plus adds up what was counted by name, in the first, which is made if it is nil.
+func plus(a, b map[string]int) map[string]int {
+	for name, n := range b {
+		if a == nil {
+			a = map[string]int{}
+		}
+		a[name] += n
 	}
-	return ""
+	return a
 }
 
 // Audit asks what a clean episode is worth.

@@ -3,6 +3,7 @@
 package audit
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/zktorture/zktorture/linearizability"
@@ -19,6 +20,21 @@ func Measure(model, history any, seed uint64, tries int) world.Sensitivity {
 	s := sensitivity.Measure(model.(linearizability.Model), history.(linearizability.History), seed, tries, each)
 	return world.Sensitivity{
 		Episodes: 1, Operations: s.Operations, Overlapping: s.Overlapping, Unknown: s.Unknown,
-		Corruptions: s.Corruptions, Noticed: s.Noticed, Missed: s.Missed, Undecided: s.Undecided,
+		Corruptions: s.Corruptions, Noticed: s.Noticed, Missed: s.Missed, Broken: s.Broken, Undecided: s.Undecided,
 	}
+}
+
+// Vacuous says why a pass is worth nothing, "" if it is worth something.
+func Vacuous(s world.Sensitivity) string {
+	switch {
+	case s.Episodes == 0:
+		return ""
+	case s.Operations == 0:
+		return "no operation was judged"
+	case s.Overlapping == 0:
+		return "no two clients' operations overlapped"
+	case s.Corruptions > 0 && s.Noticed == 0:
+		return fmt.Sprintf("the checker would have caught none of %d planted errors", s.Corruptions)
+	}
+	return ""
 }

@@ -26,6 +26,7 @@ type Summary struct {
 	Backend    string             `json:"backend"`
 	Exact      bool               `json:"exact,omitempty"`
 	Violations []violationSummary `json:"violations"`
+	Calls      map[string]Called  `json:"calls,omitempty"` // with --coverage, by operation
 	Hash       string             `json:"hash"`
 	Recovery   float64            `json:"recovery_s,omitempty"`
 	Elapsed    float64            `json:"elapsed_s"`

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
+	"github.com/zktorture/zktorture/workload/audit"
 )
 
 // sensitivityLine says what a pass is worth, or is empty if that was not measured.
@@ -13,7 +14,7 @@ func sensitivityLine(r sim.Result) string {
 	if r.Verdict != sim.VerdictOK || s.Episodes == 0 {
 		return ""
 	}
-	if why := s.Vacuous(); why != "" {
+	if why := audit.Vacuous(s); why != "" {
 		return "this pass proves nothing: " + why
 	}
 	line := fmt.Sprintf("strength: %s of the operations overlapped another client's, %s had an unknown outcome",
