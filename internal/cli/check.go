@@ -35,7 +35,7 @@ type TxnLog struct {
 	Dir    string        `name:"txnlog" placeholder:"DIR" help:"Judge the transaction logs of a ZooKeeper server, from its dataDir: which two sessions held a lock, from which zxid to which."`
 	Lock   []string      `placeholder:"PATH" help:"With --txnlog: the folder of a lock's znodes, or its znode; * stands for one name, as in /locks/*. The locks that FILE names are judged anyway."`
 	Guards []string      `placeholder:"PATH=LOCK" help:"With --txnlog: the znode PATH, and what is below it, may be changed by the holder of LOCK only."`
-	Clocks time.Duration `help:"With --txnlog: how much the clocks of clients and of servers differ at most." default:"1s" range:">=0"`
+	Clocks time.Duration `help:"With --txnlog: how much the clocks of clients and of servers differ at most." default:"1s" range:"0s.."`
 }
 
 // CheckTxnLog judges the transaction logs of servers, and what clients say in a file, if it is not "". It is set by
@@ -47,7 +47,6 @@ func (k *checkCmd) Rules() []console.Rule {
 	return append(sizeRules(k.Model), console.When(!k.StaleReads, "window",
 		"cannot be used with --stale-reads, because stale reads are looked up in the whole history"),
 		console.When(k.Dir != "", "lock guards clocks", "needs --txnlog"),
-		console.When(k.Dir == "" || CheckTxnLog != nil, "txnlog", "is known to torture, and not to this command"),
 		console.When(k.Dir == "", "model window stale-reads", "cannot be used with --txnlog"))
 }
 
@@ -88,7 +87,9 @@ func (j judged) blind() string {
 
 // Run executes the command.
 func (k *checkCmd) Run(c *console.Context) error {
-	if k.Dir != "" {
+	if k.Dir != "" && CheckTxnLog == nil {
+		return errors.New("--txnlog is known to torture, and not to this command")
+	} else if k.Dir != "" {
 		return CheckTxnLog(c, k.TxnLog, k.File)
 	} else if k.File == "" {
 		return errors.New("expected FILE, a history or a folder of a run, or --txnlog DIR: see torture check --help")

@@ -60,10 +60,12 @@ func Extend(fresh func() any, said manual.Manual) {
 }
 
 // Operators is what a program has for those who operate servers: it watches a run on them until stop is called, and makes
-// a part of the page about it. It is set by functions init, as with [Extend].
+// a part of the page about it. Thresholds reads what --threshold says, and returns what judges the folder of a run by it.
+// It is set by functions init, as with [Extend].
 var Operators struct {
-	Watch   func(c *console.Context, on live.Servers, out *output.Folder) (stop func())
-	Section func(dir string, run index.Begin) template.HTML
+	Watch      func(c *console.Context, on live.Servers, out *output.Folder) (stop func())
+	Section    func(dir string, run index.Begin) template.HTML
+	Thresholds func(given []string) (judge func(dir string) ([]output.Threshold, error), err error)
 }
 
 // Main is the command torture with additional kinds, or additional recipes of existing kinds, as

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -43,6 +44,7 @@ type liveCmd struct {
 	Duration time.Duration `help:"How long to run. Default: 30s, or until --episodes are done." range:">0"`
 	Patience time.Duration `help:"How long a client waits, without faults, before it counts as waiting forever; longer where servers are slow. The run ends when servers are away for twice as long. Default: 10s, longer with --rate." range:">0"`
 	Ready    time.Duration `help:"How long a worker process may take until it is ready, not counting the time in which it could not run. Default: 30s." range:">0"`
+	Limits   []string      `name:"threshold" placeholder:"p99=200ms" help:"What operations may take while nothing strikes: p50, p99 or max, of each operation or of one, as in release:max=1s. With --out. If one takes longer the exit status is 1, although no promise broke; 2 if none can be told."`
 	Trial    `embed:""`
 
 	reach.AccessFlags `embed:""`
@@ -51,6 +53,7 @@ type liveCmd struct {
 	plan    *live.FaultPlan
 	may     strike.Set   // strike …
 	servers live.Servers // … these, or nil
+	judge   func(dir string) ([]output.Threshold, error)
 }
 
 // Rules implements ruled.
@@ -60,6 +63,7 @@ func (r *liveCmd) Rules() []console.Rule {
 		console.When(r.Servers == "", "start serve", "cannot be used with --servers"),
 		console.When(r.Start == 0, "serve", "cannot be used with --start"),
 		console.When(r.Repeat == "", "faults", "cannot be used with --faults-from, because the file determines what strikes"),
+		console.When(r.Out != "", "threshold", "needs --out, where the latencies are"),
 		console.When(!r.Print, "faults-from json out junit summary metrics", "cannot be used with --print-faults, because it runs nothing"))
 }
 
@@ -77,6 +81,13 @@ func (r *liveCmd) Run(c *console.Context) error {
 		return fmt.Errorf("a recipe that another program serves does not support --auth and --rate: leave them out")
 	case r.Patience != 0 && r.Patience < time.Second:
 		return fmt.Errorf("--patience %v: at least 1s is needed, in which a run takes its own pulse twenty times", r.Patience)
+	case len(r.Limits) > 0 && Operators.Thresholds == nil:
+		return errors.New("--threshold is known to torture, and not to this command")
+	}
+	if len(r.Limits) > 0 {
+		if r.judge, err = Operators.Thresholds(r.Limits); err != nil {
+			return fmt.Errorf("--threshold: %w", err)
+		}
 	}
 	if r.plan, err = console.Interruptible(c, r.readPlan); err != nil {
 		return err
@@ -195,6 +206,11 @@ func (r *liveCmd) onServers(c *console.Context, w *workload.Workload, out *outpu
 		fmt.Fprintf(c.Stderr, "torture: %v\n", err)
 	}
 	result.Asked = r.Episodes
+	if r.judge != nil {
+		if r.thresholds, err = r.judge(out.Dir); err != nil {
+			return err
+		}
+	}
 	return r.report(c, w, out, result, out.Histories(result))
 }
 

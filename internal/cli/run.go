@@ -38,6 +38,7 @@ type Trial struct {
 	backend, strategy string
 	meter             *reach.RunMetrics
 	calls             *output.Calls // nil: they are not noted
+	thresholds        []output.Threshold
 }
 
 // Find finds the workload, and draws a seed if there is none.
@@ -229,6 +230,7 @@ func (t *Trial) report(c *console.Context, w *workload.Workload, out *output.Fol
 	}
 	summary := output.Summarize(result, t.backend, saved.Files)
 	summary.Calls = t.calls.Called()
+	summary.Thresholds = t.thresholds
 	told := 1
 	if t.All {
 		told = len(result.Violations)
@@ -238,12 +240,13 @@ func (t *Trial) report(c *console.Context, w *workload.Workload, out *output.Fol
 	} else {
 		output.PrintResult(c.Stdout, result, stories(c, w, saved, told), t.backend, c.Streams, saved.Files)
 		t.calls.Print(c.Stdout, result)
+		output.PrintThresholds(c.Stdout, t.thresholds)
 	}
 	trouble := errors.Join(saved.Err, out.Summary(summary), out.Disputed(c, result))
 	if t.Wanted() {
 		trouble = errors.Join(trouble, t.Write(t.ciOf(result, t.problems(c, w, result, saved))))
 	}
-	return c.End(console.Exits[result.Verdict], trouble)
+	return c.End(console.Exits[output.WithThresholds(result.Verdict, t.thresholds)], trouble)
 }
 
 // stories tells the first of a run's violations; of what was found on real servers, and of what has no story, it is "".

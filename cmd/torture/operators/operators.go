@@ -13,13 +13,15 @@ import (
 	"github.com/zktorture/zktorture/story/index"
 )
 
-func init() { cli.Operators.Watch, cli.Operators.Section = watch, section }
+func init() {
+	cli.Operators.Watch, cli.Operators.Section, cli.Operators.Thresholds = watch, section, thresholds
+}
 
 //go:embed section.html
 var layout string
 
 var sectionTemplate = template.Must(template.New("section.html").
-	Funcs(template.FuncMap{"secs": secs, "took": took, "first": first}).Parse(layout))
+	Funcs(template.FuncMap{"secs": secs, "took": took, "secsTook": secsTook, "first": first}).Parse(layout))
 
 // section is the part of the page about the run in a folder; empty if that was simulated.
 func section(dir string, begin index.Begin) template.HTML {

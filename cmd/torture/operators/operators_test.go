@@ -17,9 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
+	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/live/ensemble"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
+	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story/index"
 )
 
@@ -126,10 +128,10 @@ func TestAnswers(t *testing.T) {
 func TestLatencies(t *testing.T) {
 	r := &Run{End: 100, Hurts: []live.ServerStrike{{At: 60, Well: 70}, {At: 20, Well: 30}, {At: 25, Well: 40}}}
 	for i := range int64(10) { // 1 to 10 long
-		r.operations = append(r.operations, operation{"get", 9 - i, 10, true})
+		r.operations = append(r.operations, operation{"get", 9 - i, 10, true, 0})
 	}
-	r.operations = append(r.operations, operation{"get", 35, 55, true}, operation{"get", 80, 80, false},
-		operation{"set", 50, 58, false}, operation{"set", 41, 59, true})
+	r.operations = append(r.operations, operation{"get", 35, 55, true, 0}, operation{"get", 80, 80, false, 0},
+		operation{"set", 50, 58, false, 0}, operation{"set", 41, 59, true, 0})
 	bands := r.bands()
 	if diff := cmp.Diff([]span{{20, 40}, {60, 70}}, bands, cmp.AllowUnexported(span{})); diff != "" {
 		t.Error(diff)
@@ -140,6 +142,78 @@ func TestLatencies(t *testing.T) {
 	}
 	if gap := r.silence(); gap != (span{35, 55}) {
 		t.Errorf("the longest time without an answer is %v", gap)
+	}
+}
+
+// A threshold is of what was answered before a fault struck in its round, while all servers were well.
+func TestThresholds(t *testing.T) {
+	r := &Run{End: 1e9, Hurts: []live.ServerStrike{{At: 600e6, Well: 700e6}}, Strikes: []live.Strike{{Fault: live.Fault{Round: 2}, At: 100e6}}}
+	add := func(name string, round int, call, end int64) {
+		r.operations = append(r.operations, operation{name, call * 1e6, end * 1e6, true, round})
+	}
+	for i := range int64(100) {
+		add("release", 1, i, i+1)
+	}
+	add("release", 2, 10, 13)
+	add("release", 2, 90, 120)  // a fault strikes in its round
+	add("release", 2, 300, 500) // … has struck
+	add("release", 1, 590, 650) // … strikes a server
+	add("release", -1, 90, 350) // … strikes in what may be its round
+	add("acquire", 3, 300, 340)
+	r.operations = append(r.operations, operation{"acquire", 400e6, 900e6, false, 3}) // unknown
+	judged := func(given ...string) (says []string) {
+		limits := make([]limit, len(given))
+		for i, text := range given {
+			var err error
+			if limits[i], err = parseLimit(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, threshold := range r.keeps(limits) {
+			says = append(says, threshold.String())
+		}
+		return says
+	}
+	for given, want := range map[string][]string{
+		"p99=2ms":           {"acquire p99 40ms, at most 2ms (of 1 while nothing struck): violation", "release p99 1ms, at most 2ms (of 101 while nothing struck): ok"},
+		"release:max=3ms":   {"release max 3ms, at most 3ms (of 101 while nothing struck): ok"},
+		"release:max=2.9ms": {"release max 3ms, at most 2.9ms (of 101 while nothing struck): violation"},
+		"poll:p50=1s":       {"poll p50 not known, at most 1s (of 0 while nothing struck): unknown"},
+	} {
+		if diff := cmp.Diff(want, judged(given)); diff != "" {
+			t.Errorf("%s: %s", given, diff)
+		}
+	}
+	for _, wrong := range []string{"", "p99", "p98=1s", "p99=1", "p99=-1s", ":p99=1s", "release=1s"} {
+		if _, err := thresholds([]string{"p99=1s", wrong}); err == nil || !strings.Contains(err.Error(), "write p50, p99 or max and a time") {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+	result, err := os.ReadFile(filepath.Join(recorded, "result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := pageOf(t, map[string]string{"result.json": strings.Replace(string(result), `{`, `{"thresholds":[{"operation":"release","quantile":"p99",`+
+		`"limit_s":0.015,"took_s":0.02,"count":45,"verdict":"violation"},{"operation":"get","quantile":"max","limit_s":1,"took_s":0,"count":0,"verdict":"unknown"}],`, 1)})
+	wantInOrder(t, text, "too slow : release took 20 ms (p99) and may take 15 ms, while nothing struck. No promise", "servers were hurt once",
+		"Thresholds", "release p99 20 ms 15 ms 45 violation", "get max not known 1 s 0 unknown")
+}
+
+// The exit status is that of the worst, and a promise counts first.
+func TestVerdictWithThresholds(t *testing.T) {
+	ok, broken, unknown := output.Threshold{Verdict: sim.VerdictOK}, output.Threshold{Verdict: sim.VerdictViolation}, output.Threshold{Verdict: sim.VerdictUnknown}
+	for _, c := range []struct {
+		of   sim.Verdict
+		all  []output.Threshold
+		want sim.Verdict
+	}{
+		{sim.VerdictOK, nil, sim.VerdictOK}, {sim.VerdictOK, []output.Threshold{ok, unknown, ok}, sim.VerdictUnknown},
+		{sim.VerdictOK, []output.Threshold{unknown, broken, ok}, sim.VerdictViolation}, {sim.VerdictUnknown, []output.Threshold{ok}, sim.VerdictUnknown},
+		{sim.VerdictUnknown, []output.Threshold{broken}, sim.VerdictViolation}, {sim.VerdictViolation, []output.Threshold{ok, unknown}, sim.VerdictViolation},
+	} {
+		if got := output.WithThresholds(c.of, c.all); got != c.want {
+			t.Errorf("%s with %v is %s, want %s", c.of, c.all, got, c.want)
+		}
 	}
 }
 

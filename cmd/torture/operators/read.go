@@ -9,7 +9,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/linearizability"
@@ -26,6 +29,8 @@ type result struct {
 	Faults    map[string]int `json:"faults"` // times struck
 	Recovery  float64        `json:"recovery_s"`
 	Elapsed   float64        `json:"elapsed_s"`
+
+	Thresholds []output.Threshold `json:"thresholds"`
 }
 
 // Run is what a folder says of a run. Moments are nanoseconds since it began.
@@ -45,6 +50,7 @@ type operation struct {
 	name      string
 	call, end int64 // equal if it never returned
 	answered  bool  // its outcome is known
+	round     int   // -1: not known
 }
 
 // Read reads what is in the folder of a run, as far as that can be read.
@@ -135,7 +141,10 @@ func (r *Run) history(file *os.File) error {
 		if err != nil {
 			return err
 		}
-		op := operation{o.Op, o.Call, o.Return, o.Outcome != linearizability.Unknown}
+		op := operation{o.Op, o.Call, o.Return, o.Outcome != linearizability.Unknown, -1}
+		if n, err := strconv.Atoi(strings.TrimPrefix(path.Base(o.Object), "r")); err == nil {
+			op.round = n
+		}
 		if o.Return == linearizability.Forever {
 			op.end = o.Call
 		}

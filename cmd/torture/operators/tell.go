@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/live"
 )
 
@@ -25,6 +26,7 @@ type page struct {
 	Chart    *chart // nil if there are no operations
 	Latency  []latency
 	Hurts    []hurt
+	Kept     []output.Threshold
 	More     int // hurts and reigns that are not shown
 	Skipped  []skipped
 }
@@ -87,6 +89,7 @@ func told(r *Run) *page {
 		p.Chart, p.Latency = draw(r, p.Reigns, bands), latencies(r.operations, bands)
 	}
 	if r.result != nil {
+		p.Kept = r.result.Thresholds
 		for _, property := range r.result.NotJudged {
 			p.Skipped = append(p.Skipped, skipped{property, cmp.Or(whys[property],
 				"it takes all changes of the servers, in their order, and clients do not see them all")})
@@ -138,6 +141,9 @@ func (p *page) judge(r *Run) {
 	case r.result.Verdict == "violation":
 		p.Verdict, p.Answer = "violation", "a promise broke"
 		p.Says = "what clients saw breaks a promise of the recipe: see the violations below. As to the servers: " + again
+	case len(r.result.broken()) > 0:
+		p.Verdict, p.Answer = "violation", "too slow"
+		p.Says = strings.Join(r.result.broken(), "; ") + ", while nothing struck. No promise of the recipe broke, and " + again
 	case len(r.Hurts) == 0:
 		p.Verdict, p.Answer = "ok", "nothing broke"
 		p.Says = again + ": faults struck clients only, " + cmp.Or(counts(r.result.Faults), "and none did")

@@ -31,6 +31,45 @@ type Summary struct {
 	Recovery   float64            `json:"recovery_s,omitempty"`
 	Elapsed    float64            `json:"elapsed_s"`
 	Rate       float64            `json:"episodes_per_s"`
+	Thresholds []Threshold        `json:"thresholds,omitempty"`
+}
+
+// Threshold is how long an operation on servers may take while nothing strikes, and how long it took.
+type Threshold struct {
+	Operation string      `json:"operation"`
+	Quantile  string      `json:"quantile"`
+	Limit     float64     `json:"limit_s"`
+	Took      float64     `json:"took_s"`
+	Count     int         `json:"count"` // of operations that were answered while nothing struck
+	Verdict   sim.Verdict `json:"verdict"`
+}
+
+// String returns the threshold as in "release p99 310ms, at most 200ms (of 230 while nothing struck): violation".
+func (t Threshold) String() string {
+	seconds := func(s float64) time.Duration { return time.Duration(s * 1e9).Round(10 * time.Microsecond) }
+	took := "not known"
+	if t.Count > 0 {
+		took = seconds(t.Took).String()
+	}
+	return fmt.Sprintf("%s %s %s, at most %v (of %d while nothing struck): %s", t.Operation, t.Quantile, took, seconds(t.Limit), t.Count, t.Verdict)
+}
+
+// PrintThresholds prints a line for each.
+func PrintThresholds(w io.Writer, all []Threshold) {
+	for _, t := range all {
+		fmt.Fprintln(w, console.Wrap("threshold: "+t.String(), console.Columns))
+	}
+}
+
+// WithThresholds is the verdict that decides the exit status: a violation if a promise or a threshold broke, and ok only if
+// none did.
+func WithThresholds(v sim.Verdict, all []Threshold) sim.Verdict {
+	for _, t := range all {
+		if t.Verdict == sim.VerdictViolation || v == sim.VerdictOK {
+			v = t.Verdict
+		}
+	}
+	return v
 }
 
 type violationSummary struct {
