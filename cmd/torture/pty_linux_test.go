@@ -84,11 +84,11 @@ func TestColoursOnTerminal(t *testing.T) {
 func TestWidthOfTerminal(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for columns, want := range map[uint16]int{30: 60, 72: 72, 300: 120} {
-		for _, line := range []string{"--help", "run lock --seed 1 --episodes 40 --faults all"} {
+		for _, line := range []string{"--help", "list --help", "run lock --seed 1 --episodes 40 --faults all"} {
 			shown := onTerminalOf(t, columns, "", []string{"NO_COLOR=1", "COLUMNS="}, strings.Fields(line)...)
 			widest := 0
 			for text := range strings.Lines(regexp.MustCompile(`\r[^\n]*\x1b\[K`).ReplaceAllString(shown, "")) {
-				if !strings.HasPrefix(text, "ok lock ") && !strings.HasPrefix(text, `Run "torture `) { // each is one line
+				if !strings.HasPrefix(text, "ok lock ") { // one line
 					widest = max(widest, utf8.RuneCountInString(strings.TrimRight(text, "\r\n")))
 				}
 			}

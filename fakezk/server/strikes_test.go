@@ -164,7 +164,7 @@ func TestWays(t *testing.T) {
 		"hold short":     "late reply, reply, created true",
 		"hold long":      "end, created false, expired",
 		"refuse ":        away + "back",
-		"stall ":         away + "back",
+		"ignore ":        away + "back",
 		"watch held":     "late reply, reply, created true",
 		"watch lost":     "end, created true, back",
 		"expiry before":  "end, created false, expired",

@@ -3,8 +3,10 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -52,6 +54,9 @@ func (e *explainCmd) Run(c *console.Context) error {
 		if i := slices.IndexFunc(story.AllAdvice(), func(a story.Advice) bool { return slices.Contains(a.Properties, e.File) }); i >= 0 {
 			printAdvice(c.Stdout, e.File, story.AllAdvice()[i])
 			return nil
+		}
+		if errors.Is(err, fs.ErrNotExist) && e.File != "-" {
+			return fmt.Errorf("%s is neither a file nor a property of %s list properties", e.File, c.Self)
 		}
 	}
 	defer c.EndSoon(func() int { return console.ExitUnknown })()

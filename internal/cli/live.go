@@ -252,7 +252,10 @@ func OpenSession(ctx context.Context, way reach.Access, servers string, linked b
 	conn, err := way.Open(ctx, address, LiveSession, counting(session))
 	if err != nil {
 		closeLink(session.Link)
-		return nil, fmt.Errorf("%s: %w", servers, err)
+		if linked {
+			err = fmt.Errorf("%s: %w", servers, err)
+		}
+		return nil, err
 	}
 	session.Conn = way.Observed(conn)
 	session.Close = func() {

@@ -1,6 +1,11 @@
 package cli
 
 import (
+	"io"
+	"regexp"
+	"strings"
+	"unicode"
+
 	"github.com/alecthomas/kong"
 
 	"github.com/zktorture/zktorture/internal/cli/console"
@@ -21,6 +26,28 @@ var (
 		return kong.Vars{"version": version.Text(commandName)}.Apply(k)
 	})
 )
+
+// sentence is a line of help that is no command, with what stands before it.
+var sentence = regexp.MustCompile(`(?m)^(    (?:# |\d  )|)([A-Z].*)\n`)
+
+// helped prints help as wide as the terminal. kong breaks neither what is indented nor its last line.
+func helped(options kong.HelpOptions, of *kong.Context) error {
+	var text strings.Builder
+	out := of.Stdout
+	of.Stdout = &text
+	err := kong.DefaultHelpPrinter(options, of)
+	of.Stdout = out
+	io.WriteString(out, sentence.ReplaceAllStringFunc(text.String(), func(line string) string {
+		m := sentence.FindStringSubmatch(line)
+		return m[1] + console.Hanging("", m[2], strings.Map(func(r rune) rune {
+			if unicode.IsDigit(r) {
+				return ' '
+			}
+			return r
+		}, m[1]))
+	}))
+	return err
+}
 
 // verdicts are the exit statuses of a command that judges.
 var verdicts = []manual.Status{

@@ -59,7 +59,7 @@ func Parser(options ...kong.Option) (*kong.Kong, error) {
 	for _, fresh := range extensions {
 		into.Plugins = append(into.Plugins, fresh())
 	}
-	return kong.New(into, append(options, kong.Name(commandName), kong.Description(description), groups, described, versioned,
+	return kong.New(into, append(options, kong.Name(commandName), kong.Description(description), groups, described, versioned, kong.Help(helped),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Vars{
 			"kinds": kindNames(), "strategies": strings.Join(about.Strategies(), ","),
 			"models": strings.Join(operations.Models(), ","), "sections": about.Sections(),

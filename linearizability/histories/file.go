@@ -85,7 +85,7 @@ var errLong = fmt.Errorf("longer than %d bytes; a history file has one operation
 // is for errors; last reports whether the file ends in the line.
 func (p *fastDecoder) parseNumbered(line []byte, number int, last bool, op *lin.Operation) error {
 	err := p.parseLine(line, op)
-	if last && errors.Is(err, io.ErrUnexpectedEOF) {
+	if last && errors.Is(err, errCut) {
 		err = errTruncated
 	}
 	if err != nil {
@@ -114,15 +114,17 @@ func parseJSON(line []byte, op *lin.Operation) error {
 	return cmp.Or(strictText(line), strictFields(line))
 }
 
+var errCut = errors.New("the operation is cut off")
+
 // explainJSON says what is wrong in words of the file's format.
 func explainJSON(err error) error {
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the operation is cut off: %w", err)
+		return errCut
 	case errors.As(err, &syntax):
-		return fmt.Errorf("not JSON at byte %d: %w", syntax.Offset, err)
+		return fmt.Errorf("not JSON at byte %d", syntax.Offset)
 	case errors.As(err, &mismatch):
 		return fmt.Errorf("%q cannot be a JSON %s; see the history file's format", mismatch.Field, mismatch.Value)
 	case strings.HasPrefix(err.Error(), "json: unknown field "):

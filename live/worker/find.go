@@ -37,6 +37,9 @@ func Find(kind, recipe string) (*workload.Workload, error) {
 	if !strings.HasPrefix(recipe, Foreign) {
 		return workload.Find(kind, recipe)
 	}
+	if strings.TrimSpace(recipe) == Foreign {
+		return nil, fmt.Errorf("%q names no command: write %[1]sCOMMAND", Foreign)
+	}
 	w, err := workload.Find(kind, "")
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/linearizability/operations"
@@ -65,10 +66,14 @@ func parse(line []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
-		if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
+		syntax, other := new(json.SyntaxError), new(json.UnmarshalTypeError)
+		switch {
+		case errors.As(err, &syntax):
 			return errors.New("the line is not JSON")
+		case errors.As(err, &other):
+			return fmt.Errorf("its %s cannot be a JSON %s", other.Field, other.Value)
 		}
-		return err
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return fmt.Errorf("there is something after the object")

@@ -141,7 +141,7 @@ func (c *Client) awaitSession(ctx context.Context) error {
 		case <-c.route.closed:
 			return errors.New("zkclient: no session: the client has been closed")
 		case <-ctx.Done():
-			return fmt.Errorf("zkclient: cannot connect to %v: %s (%w)", c.route, c.route.trouble(), ctx.Err())
+			return c.route.noSession(ctx.Err())
 		}
 	}
 }

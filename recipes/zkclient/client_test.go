@@ -85,12 +85,21 @@ func TestNoServer(t *testing.T) {
 		name, address string
 		says          string
 	}{
-		{"refuses", closedPort(t), "connection refused"},
+		{"refuses", closedPort(t), "nothing listens at"},
 		{"hangs", listen(t, hang), "has not answered"},
+		{"hangs up", listen(t, func(c net.Conn) { c.Close() }), "closes the connection in place of an answer"},
+		{"speaks TLS", listen(t, func(c net.Conn) { c.Write([]byte{21, 3, 3, 0, 2, 2, 70}) }), "speaks TLS: name"},
+		{"is unknown", "elsewhere:2181", "there is no host elsewhere:"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			client, err := zkclient.Connect(test.address, time.Second)
+			cfg := zkclient.Config{Servers: test.address, SessionTimeout: time.Second}
+			if test.name == "is unknown" {
+				cfg.Dial = func(string, string, time.Duration) (net.Conn, error) {
+					return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "elsewhere", IsNotFound: true}}
+				}
+			}
+			client, err := cfg.Connect()
 			if err != nil {
 				t.Fatal(err)
 			}

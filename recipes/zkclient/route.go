@@ -1,10 +1,16 @@
 package zkclient
 
 import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -40,7 +46,8 @@ type route struct {
 	answer  time.Duration // that servers have now
 	slow    bool          // a server of this round did not answer in time
 	open    *newConn      // the connection that has no session yet
-	lastErr error
+	trouble string        // why there is no session; "" if that is not known
+	hungUp  string        // a server that has closed a connection in place of an answer
 	once    sync.Once
 }
 
@@ -74,7 +81,7 @@ func (r *route) Next() (server string, retryStart bool) {
 func (r *route) Connected() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.tried, r.lastErr, r.answer, r.slow = 0, nil, r.first, false
+	r.tried, r.trouble, r.hungUp, r.answer, r.slow = 0, "", "", r.first, false
 	if r.open != nil {
 		r.open.establish()
 		r.open = nil
@@ -92,13 +99,38 @@ func (r *route) dial(network, address string, _ time.Duration) (net.Conn, error)
 	defer r.mu.Unlock()
 	if err != nil {
 		r.slow = r.slow || timedOut(err)
-		r.lastErr = err
+		r.trouble, r.hungUp = because(address, err), ""
 		return nil, err
 	}
-	r.lastErr = errors.New(address + " accepted the connection but has not answered: it hangs, or is not part of " +
-		"a majority")
-	r.open = &newConn{Conn: conn, deadline: time.Now().Add(answer)}
+	if r.hungUp != address {
+		r.trouble = address + " accepted the connection but has not answered: it hangs, or is not part of a majority"
+	}
+	r.open = &newConn{Conn: conn, deadline: time.Now().Add(answer), silent: func(why string) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.trouble, r.hungUp = address+why, address
+	}}
 	return r.open, nil
+}
+
+// because says why a server cannot be connected to, and what to do.
+func because(address string, err error) string {
+	var name *net.DNSError
+	switch {
+	case errors.As(err, &name) && name.IsNotFound:
+		return "there is no host " + name.Name + ": see to its spelling, and that this machine can look it up"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens at " + address + ": see that a server runs there, and at the port"
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return address + " has a certificate of an authority that is not trusted: name the authority (--tls-ca)"
+	case errors.As(err, new(x509.HostnameError)):
+		return address + " has a certificate for another name: name that (--tls-server-name)"
+	case errors.As(err, new(tls.RecordHeaderError)), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		return address + " does not answer in TLS: name its secure port, or leave TLS out"
+	case timedOut(err):
+		return address + " cannot be reached: see to its address, and what is between"
+	}
+	return err.Error()
 }
 
 // patience is how long the next server has to answer: twice as long in the next round if one was too slow in a round
@@ -151,21 +183,28 @@ func (r *route) isClosed() bool {
 
 func (r *route) close() { r.once.Do(func() { close(r.closed) }) }
 
-// trouble says why there is no session.
-func (r *route) trouble() string {
+// noSession is the error of a context that has ended without a session.
+func (r *route) noSession(ended error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.lastErr == nil {
-		return "is a server running there?"
-	}
-	return r.lastErr.Error()
+	return noSession{fmt.Sprintf("cannot connect to %v: %s", r, cmp.Or(r.trouble, "is a server running there?")), ended}
 }
+
+type noSession struct {
+	text  string
+	ended error
+}
+
+func (e noSession) Error() string { return e.text }
+func (e noSession) Unwrap() error { return e.ended }
 
 func (r *route) String() string { return strings.Join(r.servers, ",") }
 
 // newConn allows no later deadline for reading than its own until the session is established.
 type newConn struct {
 	net.Conn
+	silent func(why string) // is told that there will be no answer
+
 	mu          sync.Mutex
 	deadline    time.Time
 	established bool
@@ -175,6 +214,28 @@ func (c *newConn) establish() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.established = true
+}
+
+// tlsAlert is the first byte of what a TLS server says to who does not speak TLS. An answer begins with 0.
+const tlsAlert = 21
+
+// Read is net.Conn's, and notes what comes in place of an answer.
+func (c *newConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.mu.Lock()
+	established := c.established
+	c.mu.Unlock()
+	switch {
+	case established:
+	case n > 0 && b[0] == tlsAlert:
+		c.silent(" speaks TLS: name the authority of its certificate (--tls-ca), or another port")
+		return 0, io.EOF
+	case err == io.EOF || errors.Is(err, syscall.ECONNRESET):
+		c.silent(" closes the connection in place of an answer: it is not part of a majority, or speaks TLS (--tls-ca)")
+	case err != nil && !timedOut(err):
+		c.silent(": " + err.Error())
+	}
+	return n, err
 }
 
 // SetReadDeadline is what go-zookeeper calls before it reads the connect response (with 10 receive timeouts), between

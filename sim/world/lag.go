@@ -3,7 +3,7 @@ package world
 func init() {
 	faultTable[Lag.Index()] = fault{
 		name: "lag",
-		help: "a replica falls behind; a client moves to another replica",
+		help: "a server falls behind, so its clients read old data; or a client moves to another server",
 		find: findLag, strike: strikeLag,
 		names:  []string{"server slow", "server stuck", "client moves"},
 		victim: func(w *View, t Target) int { return t.client - w.replicas },

@@ -144,7 +144,7 @@ func absent(files []string) error {
 		case err == nil:
 			return fmt.Errorf("%s exists already and is not overwritten: name another folder", file)
 		case !errors.Is(err, os.ErrNotExist):
-			return err
+			return console.OfFile(file, err)
 		}
 	}
 	return nil

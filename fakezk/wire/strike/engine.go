@@ -189,7 +189,7 @@ func (e *Engine) connect(now time.Time, f *wire.Frame) Action {
 	switch c := l.client; {
 	case c.kept == 0 || !now.Before(c.till):
 		return Action{}
-	case c.kept == stallNew:
+	case c.kept == ignoreNew:
 		return Action{Do: Delay | Cut, For: c.till.Sub(now)}
 	}
 	return Action{Do: Cut}
@@ -305,7 +305,7 @@ func (l *line) strike(now time.Time, d *due) Action {
 	if a.Has(loseAnswer) {
 		l.client.vain = true
 	}
-	if kept := a.Do & (RefuseNew | stallNew); kept != 0 {
+	if kept := a.Do & (RefuseNew | ignoreNew); kept != 0 {
 		l.client.keep(now, kept, a.For)
 	}
 	return a

@@ -142,7 +142,7 @@ func opNamed(name string) wire.Op {
 }
 
 var effectNames = []string{
-	"lose the next answer", "refuse the client", "stall the client", "end the session", "hurt the server",
+	"lose the next answer", "refuse the client", "ignore the client", "end the session", "hurt the server",
 	"freeze the connection", "delay", "silence", "lose the client's end", "lose the server's end", "cut", "cut behind",
 }
 

@@ -16,7 +16,7 @@ const (
 	Watch  Fault = "watch"
 	Hold   Fault = "hold"
 	Refuse Fault = "refuse"
-	Stall  Fault = "stall"
+	Ignore Fault = "ignore"
 
 	Cancel Fault = "cancel"
 	Reap   Fault = "reap"
@@ -67,7 +67,7 @@ type Effect uint16
 const (
 	loseAnswer Effect = 1 << iota // the answer to the client's next connect is lost
 	RefuseNew                     // new connections of the client are cut
-	stallNew                      // new connections of the client get no answer, and then are cut
+	ignoreNew                     // new connections of the client get no answer, and then are cut
 
 	EndSession // the session is ended at the servers
 	HurtServer // the server Target suffers the fault, or all servers
@@ -167,9 +167,9 @@ var rows = []row{
 		ways: []Way{{Least: 0.1, Most: 1.5, do: RefuseNew | Cut, by: served}},
 	},
 	{
-		name: Stall,
+		name: Ignore,
 		help: "the connection is cut, and for a while new ones of the session get no answer",
-		ways: []Way{{Least: 0.1, Most: 1.5, do: stallNew | Cut, by: served}},
+		ways: []Way{{Least: 0.1, Most: 1.5, do: ignoreNew | Cut, by: served}},
 	},
 
 	// Whoever runs the client does these.
@@ -209,7 +209,7 @@ var rows = []row{
 	{name: Lossy, of: Partition, servers: 2, ways: []Way{{by: OnEnsemble, Size: 30}}},
 	{
 		name: Lag, servers: 2,
-		help: "a server gets all transactions late, so its clients read old data",
+		help: "a server falls behind, so its clients read old data",
 		ways: []Way{
 			hurt("", 0.1, 1.5),
 			{by: OnEnsemble, Size: 50}, {by: OnEnsemble, Size: 200}, {by: OnEnsemble, Size: 500},

@@ -44,6 +44,9 @@ func (p Plan) add(text []byte, ways []Way, servers int) error {
 	if err := decoder.Decode(&s); err != nil {
 		return fmt.Errorf("not a fault that struck: %w", err)
 	}
+	if s.Fault == "stall" { // as Ignore was called
+		s.Fault = Ignore
+	}
 	at := Place{s.Client, s.Request}
 	_, twice := p[at]
 	_, known := Find(ways, s.Fault, s.Variant)

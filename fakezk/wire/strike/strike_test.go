@@ -130,9 +130,10 @@ func TestPlan(t *testing.T) {
 {"time":"2026-11-21T18:40:07.53126Z","fault":"watch","variant":"held","for_ms":30,"client":3,"request":41}
 {"fault":"stop","for_ms":7,"target":2,"client":1,"request":41}
 {"fault":"loss","variant":"answer","client":2,"request":0}
+{"fault":"stall","for_ms":7,"client":1,"request":2}
 `
 	plan, err := ReadPlan(strings.NewReader(lines), ways, 2)
-	if err != nil || len(plan) != 3 {
+	if err != nil || len(plan) != 4 || plan[Place{1, 2}].Fault != Ignore {
 		t.Fatal(plan, err)
 	}
 	if _, planned := plan[Place{2, Hello}]; !planned {

@@ -10,7 +10,9 @@ import (
 	"io"
 	"log"
 	"os"
+	"os/exec"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -112,6 +114,9 @@ func Status(s Streams, err error) int {
 	return Fail(s, err)
 }
 
+// packages are those whose errors begin with their names.
+var packages = regexp.MustCompile(`(^|: )(?:ensemble|histories|live|netns|zkclient): `)
+
 // Fail prints an error, without what Go calls its reasons.
 func Fail(s Streams, err error) int {
 	text := err.Error()
@@ -121,6 +126,9 @@ func Fail(s Streams, err error) int {
 	if errors.Is(err, io.EOF) {
 		text = strings.ReplaceAll(text, ": EOF", ": the other side has closed the connection")
 	}
-	fmt.Fprintf(s.Stderr, "%s: %s\n", cmp.Or(s.Name, "torture"), text)
+	if missing := new(exec.Error); errors.As(err, &missing) && errors.Is(err, exec.ErrNotFound) {
+		text = strings.ReplaceAll(text, missing.Error(), missing.Name+" is not installed, or not in PATH")
+	}
+	fmt.Fprintf(s.Stderr, "%s: %s\n", cmp.Or(s.Name, "torture"), packages.ReplaceAllString(text, "$1"))
 	return ExitUnknown
 }

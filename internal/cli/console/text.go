@@ -79,7 +79,11 @@ func OfFile(name string, err error) error {
 	case errors.As(err, &at):
 		text = strings.ReplaceAll(text, at.Error(), at.Err.Error())
 	case errors.As(err, &syntax):
-		text = strings.ReplaceAll(text, syntax.Error(), fmt.Sprintf("it is not JSON, from byte %d on", syntax.Offset))
+		why := "it is empty"
+		if syntax.Offset > 0 {
+			why = fmt.Sprintf("it is not JSON, from byte %d on", syntax.Offset)
+		}
+		text = strings.ReplaceAll(text, syntax.Error(), why)
 	case errors.As(err, &other):
 		text = strings.ReplaceAll(text, other.Error(), fmt.Sprintf("its %s cannot be a JSON %s", cmp.Or(other.Field, "content"), other.Value))
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

@@ -61,13 +61,13 @@ func NewFolder(dir string) (*Folder, error) {
 		return &Folder{Dir: CounterexamplesDir}, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return nil, fmt.Errorf("--out: %w", err)
+		return nil, console.OfFile("--out "+dir, err)
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		if os.IsExist(err) {
 			return nil, fmt.Errorf("--out %s exists already: choose another folder, or remove it", dir)
 		}
-		return nil, fmt.Errorf("--out: %w", err)
+		return nil, console.OfFile("--out "+dir, err)
 	}
 	return &Folder{dir, true}, nil
 }

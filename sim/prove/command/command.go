@@ -69,6 +69,9 @@ func (p *proveCmd) Run(c *console.Context) error {
 	case p.Kind == "":
 		return fmt.Errorf("say what to search: %s prove KIND, or %[1]s prove --check FILE", c.Self)
 	}
+	if info, err := os.Stat(p.Certificate); err == nil && info.IsDir() {
+		return fmt.Errorf("--certificate %s: it is a folder: name a file", p.Certificate)
+	}
 	p.Search()
 	w, err := p.Find(c, p.Kind)
 	if err != nil {
@@ -95,7 +98,7 @@ func (p *proveCmd) certify(cfg sim.Config, result sim.Result) error {
 	if err != nil {
 		return err
 	}
-	return wholefile.WriteBy(p.Certificate, certificate.Write)
+	return console.OfFile("--certificate "+p.Certificate, wholefile.WriteBy(p.Certificate, certificate.Write))
 }
 
 // check repeats the search of a certificate. The status is 1 if it is refuted, and 2 if it is none, of another program,

@@ -177,13 +177,13 @@ func TestEachWay(t *testing.T) {
 			}
 			v.created("a", false)
 		},
-		"stall ": func(v *victim, began time.Time) {
+		"ignore ": func(v *victim, began time.Time) {
 			v.ended()
 			if v.connect() {
 				v.Error("it was let in")
 			}
 			if took := time.Since(began); took < v.lasts() {
-				v.Errorf("it was stalled for %v, and not for %v", took, v.lasts())
+				v.Errorf("it was ignored for %v, and not for %v", took, v.lasts())
 			}
 			v.comeBack()
 		},
