@@ -83,12 +83,7 @@ func (j *judge) ask(steps []step.Step) porcupine.CheckResult {
 	}
 	entries = min(entries, j.effort)
 	j.effort -= entries // until it is known how many it took
-	operations := make([]porcupine.Operation, len(steps))
-	for i := range steps {
-		s := &steps[i]
-		operations[i] = porcupine.Operation{Input: s, Call: s.Call, Return: s.End}
-	}
-	result := porcupine.CheckOperationsTimeout(metered(j.spec, &entries), operations, left)
+	result := porcupine.CheckOperationsTimeout(metered(j.spec, &entries), asked(steps), left)
 	if result != porcupine.Unknown {
 		j.effort += max(entries, 0)
 	}
@@ -98,6 +93,16 @@ func (j *judge) ask(steps []step.Step) porcupine.CheckResult {
 		return porcupine.Unknown
 	}
 	return result
+}
+
+// asked are steps as porcupine is asked about them. The client of each is the index of its operation.
+func asked(steps []step.Step) []porcupine.Operation {
+	operations := make([]porcupine.Operation, len(steps))
+	for i := range steps {
+		s := &steps[i]
+		operations[i] = porcupine.Operation{ClientId: s.Source, Input: s, Call: s.Call, Return: s.End}
+	}
+	return operations
 }
 
 // Bounds of what porcupine is asked before the frontier is searched: steps, and entries of its tables.

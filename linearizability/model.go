@@ -68,6 +68,11 @@ func (m *Model) rule(property string) string { return cmp.Or(m.rules[property], 
 // steps are the steps of a history to be ordered.
 func (m Model) steps(h History) []step.Step { return m.prepare(h, numberItems(h, m.item)) }
 
+// Porcupine is what porcupine is asked about the history of one object. The ClientId of an operation is its index in h.
+func (m Model) Porcupine(h History) (porcupine.Model, []porcupine.Operation) {
+	return m.spec, asked(m.steps(h))
+}
+
 // newStep is the step of operation i, without what only the model knows.
 func newStep(op *Operation, i int, kind step.Kind, item int32) step.Step {
 	return step.Step{

@@ -13,6 +13,7 @@ import (
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/internal/resource/memory"
+	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/linearizability/histories"
 	"github.com/zktorture/zktorture/live/worker"
@@ -27,6 +28,7 @@ type checkCmd struct {
 	Window     int64         `help:"Judge while reading, in memory that does not grow with the file. The operations must be in order of their returns, and none of known outcome may last longer than this many stamps (steps or nanoseconds)." placeholder:"STAMPS" range:"1.."`
 	Timeout    time.Duration `help:"The longest time for the history of one object; after it the verdict is unknown." default:"1m" range:">0"`
 	Memory     int64         `help:"The most memory for the search, beside the history itself; if it needs more the verdict is unknown." placeholder:"MB" default:"1024" range:"1..1048576"`
+	HTML       string        `name:"html" placeholder:"OUT.html" help:"If the history breaks the model, write porcupine's picture of the operations that do: how far they can be ordered. torture explain --html tells their story."`
 	TxnLog     `embed:""`
 }
 
@@ -42,12 +44,16 @@ type TxnLog struct {
 // functions init, as with [Extend].
 var CheckTxnLog func(c *console.Context, by TxnLog, file string) error
 
+// Picture draws the operations of a violation, which break the model by themselves. It is set by functions init, as with
+// [Extend].
+var Picture func(linearizability.Model, linearizability.Verdict) (draw func(io.Writer) error, err error)
+
 // Rules implements ruled.
 func (k *checkCmd) Rules() []console.Rule {
 	return append(sizeRules(k.Model), console.When(!k.StaleReads, "window",
 		"cannot be used with --stale-reads, because stale reads are looked up in the whole history"),
 		console.When(k.Dir != "", "lock guards clocks", "needs --txnlog"),
-		console.When(k.Dir == "", "model window stale-reads", "cannot be used with --txnlog"))
+		console.When(k.Dir == "", "model window stale-reads html", "cannot be used with --txnlog"))
 }
 
 // sizeRules are those of flags that say how large the object of a model is.
@@ -119,8 +125,7 @@ func (k *checkCmd) Run(c *console.Context) error {
 	} else if j.operations == 0 {
 		return fmt.Errorf("%s: the history is empty, so there is nothing to judge", k.File)
 	}
-	k.Model = in.model.Name
-	return k.show(c, j)
+	return k.show(c, in.model, j)
 }
 
 // nothing is the verdict on a run without any history.
@@ -194,7 +199,8 @@ func (k *checkCmd) stream(model linearizability.Model, in io.Reader) (j judged, 
 }
 
 // show prints the verdicts that are not ok, and the worst.
-func (k *checkCmd) show(c *console.Context, j judged) error {
+func (k *checkCmd) show(c *console.Context, model linearizability.Model, j judged) error {
+	k.Model = model.Name
 	for _, v := range j.verdicts {
 		if v.Outcome != linearizability.Ok {
 			fmt.Fprintln(c.Stdout, v)
@@ -213,7 +219,7 @@ func (k *checkCmd) show(c *console.Context, j judged) error {
 		k.Model, decidedBy(j.verdicts))
 	exit := map[linearizability.Status]int{linearizability.Violation: console.ExitViolation,
 		linearizability.Undetermined: console.ExitUnknown}[worst]
-	return c.End(exit, k.disputed(c, j))
+	return c.End(exit, errors.Join(k.disputed(c, j), k.picture(c, model, j.verdicts)))
 }
 
 // decidedBy names the checker that passed the history, if it has one object.
@@ -237,5 +243,29 @@ func (k *checkCmd) disputed(c *console.Context, j judged) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// picture writes what porcupine draws of the first violation, whichever checker has found it, or says why it draws nothing.
+func (k *checkCmd) picture(c *console.Context, model linearizability.Model, verdicts []linearizability.Verdict) error {
+	i := slices.IndexFunc(verdicts, func(v linearizability.Verdict) bool { return v.Outcome == linearizability.Violation })
+	err := errors.New("no violation was found")
+	var draw func(io.Writer) error
+	switch {
+	case k.HTML == "":
+		return nil
+	case Picture == nil:
+		return errors.New("--html is known to torture, and not to this command")
+	case i >= 0:
+		draw, err = Picture(model, verdicts[i])
+	}
+	if err != nil {
+		fmt.Fprintf(c.Stdout, "%s is not written: %v\n", k.HTML, err)
+		return nil
+	}
+	if err := wholefile.WriteBy(k.HTML, draw); err != nil {
+		return fmt.Errorf("--html: %w", err)
+	}
+	fmt.Fprintf(c.Stdout, "%s: %s, as porcupine draws the %d operations\n", k.HTML, verdicts[i].Property, len(verdicts[i].Operations))
 	return nil
 }
