@@ -20,6 +20,8 @@ import (
 	"github.com/zktorture/zktorture/internal/webpage"
 )
 
+// assets are the pages' layouts, styles and scripts, and uPlot (MIT), which draws the plots.
+//
 //go:embed assets
 var assets embed.FS
 
@@ -83,12 +85,12 @@ func (l *Live) Handler() http.Handler {
 
 // livePage is the page; what it shows it fetches.
 var livePage, livePolicy = func() (page, policy string) {
-	script := webpage.UPlot + asset("table.js") + asset("live.js")
+	script := asset("uplot.js") + asset("table.js") + asset("live.js")
 	var out strings.Builder
 	data := struct {
 		Style  template.CSS
 		Script template.JS
-	}{template.CSS(webpage.UPlotStyle + webpage.Look + asset("page.css")), template.JS(script)}
+	}{template.CSS(asset("uplot.css") + webpage.Look + asset("page.css")), template.JS(script)}
 	if err := template.Must(template.New("live").Parse(asset("live.html"))).Execute(&out, data); err != nil {
 		panic(err) // embedded at compile time
 	}
