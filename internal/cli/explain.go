@@ -51,11 +51,14 @@ func (e *explainCmd) Run(c *console.Context) error {
 	case err == nil && info.IsDir():
 		return console.OfFile(e.File, explainFolder(c, e.File))
 	case err != nil:
-		if i := slices.IndexFunc(story.AllAdvice(), func(a story.Advice) bool { return slices.Contains(a.Properties, e.File) }); i >= 0 {
+		i := slices.IndexFunc(story.AllAdvice(), func(a story.Advice) bool { return slices.Contains(a.Properties, e.File) })
+		switch {
+		case i >= 0 && (e.JSON || e.HTML != "" || e.Beside != ""):
+			return fmt.Errorf("%s is a property, and has no story: leave out --json, --html and --beside", e.File)
+		case i >= 0:
 			printAdvice(c.Stdout, e.File, story.AllAdvice()[i])
 			return nil
-		}
-		if errors.Is(err, fs.ErrNotExist) && e.File != "-" {
+		case errors.Is(err, fs.ErrNotExist) && e.File != "-":
 			return fmt.Errorf("%s is neither a file nor a property of %s list properties", e.File, c.Self)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -128,6 +129,12 @@ func Fail(s Streams, err error) int {
 	}
 	if missing := new(exec.Error); errors.As(err, &missing) && errors.Is(err, exec.ErrNotFound) {
 		text = strings.ReplaceAll(text, missing.Error(), missing.Name+" is not installed, or not in PATH")
+	}
+	name, number := new(net.DNSError), syscall.Errno(0)
+	if op := new(net.OpError); errors.As(err, &op) && errors.As(op, &name) && name.IsNotFound {
+		text = strings.ReplaceAll(text, op.Error(), "there is no host "+name.Name)
+	} else if op.Addr != nil && errors.As(op, &number) {
+		text = strings.ReplaceAll(text, op.Error(), op.Addr.String()+": "+number.Error())
 	}
 	fmt.Fprintf(s.Stderr, "%s: %s\n", cmp.Or(s.Name, "torture"), packages.ReplaceAllString(text, "$1"))
 	return ExitUnknown
