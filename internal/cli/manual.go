@@ -4,7 +4,6 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"unicode"
 
 	"github.com/alecthomas/kong"
 
@@ -28,7 +27,10 @@ var (
 )
 
 // sentence is a line of help that is no command, with what stands before it.
-var sentence = regexp.MustCompile(`(?m)^(    (?:# |\d  )|)([A-Z].*)\n`)
+var (
+	sentence = regexp.MustCompile(`(?m)^(    (?:# |\d  )|)([A-Z].*)\n`)
+	status   = regexp.MustCompile(`\d`)
+)
 
 // helped prints help as wide as the terminal. kong breaks neither what is indented nor its last line.
 func helped(options kong.HelpOptions, of *kong.Context) error {
@@ -39,12 +41,7 @@ func helped(options kong.HelpOptions, of *kong.Context) error {
 	of.Stdout = out
 	io.WriteString(out, sentence.ReplaceAllStringFunc(text.String(), func(line string) string {
 		m := sentence.FindStringSubmatch(line)
-		return m[1] + console.Hanging("", m[2], strings.Map(func(r rune) rune {
-			if unicode.IsDigit(r) {
-				return ' '
-			}
-			return r
-		}, m[1]))
+		return m[1] + console.Hanging("", m[2], status.ReplaceAllString(m[1], " "))
 	}))
 	return err
 }

@@ -316,11 +316,7 @@ func TestGivenUpBefore(t *testing.T) {
 // A process that begins anew goes on with that when its caller gives up.
 func TestGivenUpAtABeginning(t *testing.T) {
 	said, file := &lines{}, filepath.Join(t.TempDir(), "go")
-	open := func() {
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	open := func() { os.WriteFile(file, nil, 0o600) }
 	open()
 	c, _ := start(t, worker.Config{Stderr: said, Command: "echo begins >&2; until [ -e '" + file + "' ]; do sleep 0.01; done; " +
 		isReady + answersAll})

@@ -118,7 +118,7 @@ func because(address string, err error) string {
 	var name *net.DNSError
 	switch {
 	case errors.As(err, &name) && name.IsNotFound:
-		return "there is no host " + name.Name + ": see to its spelling, and that this machine can look it up"
+		return "there is no host " + name.Name + ": see how it is spelt, and if this machine can look it up"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens at " + address + ": see that a server runs there, and at the port"
 	case errors.As(err, new(x509.UnknownAuthorityError)):
