@@ -67,9 +67,13 @@ func TestIndexInBrowser(t *testing.T) {
 	b.AxeEverywhere(page)
 }
 
-// sideways reports tables that are wider than their card.
+// sideways reports tables that are wider than their card, and labels of cells that are empty.
 func sideways(t *testing.T, b *browsertest.Browser) {
 	t.Helper()
+	if alone := browsertest.Eval[[]string](b, `innerWidth > 700 ? [] : [...document.querySelectorAll(".stack td:empty")].filter((e) => e.offsetHeight > 0)
+		.map((e) => e.dataset.label)`); len(alone) > 0 {
+		t.Errorf("nothing is said of %q", alone)
+	}
 	if wide := browsertest.Eval[[]string](b, `[...document.querySelectorAll(".wide")].filter((e) => e.scrollWidth > e.clientWidth + 1)
 		.map((e) => e.innerText.slice(0, 60))`); len(wide) > 0 {
 		t.Errorf("wider than their cards are %q", wide)
