@@ -11,9 +11,7 @@ func parentOf(path string) string {
 }
 
 // splittable is the first check that the server makes of a path to be created or deleted: it has a parent and no NUL.
-func splittable(path string) bool {
-	return strings.IndexByte(path, '/') >= 0 && !hasNUL(path)
-}
+func splittable(path string) bool { return strings.IndexByte(path, '/') >= 0 && !hasNUL(path) }
 
 func hasNUL(path string) bool { return strings.IndexByte(path, 0) >= 0 }
 
@@ -53,6 +51,4 @@ func component(name string) bool { return name != "" && name != "." && name != "
 
 // unprintable characters are counted in Java's UTF-16 units: one outside the plane is two
 // surrogates, and a byte that is not UTF-8 has become U+FFFD.
-func unprintable(r rune) bool {
-	return r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0
-}
+func unprintable(r rune) bool { return r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0 }

@@ -31,9 +31,7 @@ type watchTable struct {
 	spare     [][]watcher
 }
 
-func (t *watchTable) reset() {
-	t.lists, t.recursive = emptied(t.lists), 0
-}
+func (t *watchTable) reset() { t.lists, t.recursive = emptied(t.lists), 0 }
 
 // arm adds a watch. An older one of the connection on the path is replaced, or with Compat.WatchModesApart kept.
 func (t *watchTable) arm(path string, c *connection, mode watchModes, apart bool) {

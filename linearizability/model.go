@@ -75,8 +75,5 @@ func (m Model) Porcupine(h History) (porcupine.Model, []porcupine.Operation) {
 
 // newStep is the step of operation i, without what only the model knows.
 func newStep(op *Operation, i int, kind step.Kind, item int32) step.Step {
-	return step.Step{
-		Kind: kind, Unknown: op.Outcome == Unknown, Item: item,
-		Call: op.Call, End: op.end(), Source: i,
-	}
+	return step.Step{Kind: kind, Unknown: op.Outcome == Unknown, Item: item, Call: op.Call, End: op.end(), Source: i}
 }

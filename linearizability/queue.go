@@ -207,10 +207,7 @@ func explainQueue(j *judge, steps []step.Step) step.Finding {
 	for _, aside := range []struct {
 		property string
 		is       func(*step.Step) bool
-	}{
-		{"false-empty", (*step.Step).Empty},
-		{"stale-peek", func(s *step.Step) bool { return s.Kind == step.Peek }},
-	} {
+	}{{"false-empty", (*step.Step).Empty}, {"stale-peek", func(s *step.Step) bool { return s.Kind == step.Peek }}} {
 		rest := step.Select(steps, func(s *step.Step) bool { return !aside.is(s) })
 		switch j.ask(rest) {
 		case porcupine.Ok:

@@ -46,9 +46,7 @@ func (r *retrying) granted(unknown bool) {
 	*r = retrying{called: true, retry: r.retry && unknown}
 }
 
-func (r *retrying) released(unknown bool) {
-	r.retry = r.retry || r.called && unknown
-}
+func (r *retrying) released(unknown bool) { r.retry = r.retry || r.called && unknown }
 
 // rwPairing is the pairing of a read/write lock's operations under way.
 type rwPairing struct {

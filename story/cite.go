@@ -89,6 +89,4 @@ func (b *storyBuilder) citeOperation(i int) {
 }
 
 // names reports whether the verdict names a znode.
-func (b *storyBuilder) names(path string) bool {
-	return slices.Contains(b.violation.Paths, path)
-}
+func (b *storyBuilder) names(path string) bool { return slices.Contains(b.violation.Paths, path) }

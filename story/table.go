@@ -72,9 +72,7 @@ func newTable(s prose, o TextOptions) *table {
 }
 
 // gutter is the width of everything before the columns.
-func (t *table) gutter() int {
-	return markWidth + t.steps + t.times + 2
-}
+func (t *table) gutter() int { return markWidth + t.steps + t.times + 2 }
 
 func (t *table) String() string {
 	t.head()

@@ -28,11 +28,7 @@ var gateKind = Kind{
 			Names: []string{"early-wait"},
 			Text:  "a wait returns only if the barrier is open at some moment during it, and each change happens once",
 		},
-		{
-			Names: []string{"progress"},
-			Text:  "a wait at an open barrier returns",
-			Also:  []string{"lost-wakeup"},
-		},
+		{Names: []string{"progress"}, Text: "a wait at an open barrier returns", Also: []string{"lost-wakeup"}},
 		usable, tidy, noLeaks,
 	},
 	Recipes: []Entry{

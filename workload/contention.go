@@ -11,6 +11,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/operations"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
@@ -220,20 +221,16 @@ func (j *Judgement) herds(v *View, most int, excused func(maker, op *world.Op) b
 			})
 		}
 		if len(woken) > most {
-			j.Add(herd(h, most, woken))
+			more := ""
+			if len(woken) > 2 {
+				more = " and more"
+			}
+			j.Add(sim.Violation{Property: "herd", Ops: woken}.Saying(
+				"the deletion of %s (seen at step %d) wakes %d waiters, %s and %s%s; %d can proceed",
+				world.Path(h.Path), h.Step, len(woken), Who(woken[0]), Who(woken[1]), more, most))
 			return
 		}
 	}
-}
-
-func herd(h world.Herd, most int, woken []*world.Op) sim.Violation {
-	more := ""
-	if len(woken) > 2 {
-		more = " and more"
-	}
-	return sim.Violation{Property: "herd", Ops: woken}.Saying(
-		"the deletion of %s (seen at step %d) wakes %d waiters, %s and %s%s; %d can proceed",
-		world.Path(h.Path), h.Step, len(woken), Who(woken[0]), Who(woken[1]), more, most)
 }
 
 // lockProgress explains why an operation still waits although all faults were healed.
@@ -289,24 +286,50 @@ func (j *Judgement) idle(v *View, wants func(*world.Op) bool, holds []Hold, capa
 	if !j.Judges("idle", known) || faultFree < idleMax {
 		return
 	}
+	few := fmt.Sprintf("fewer than %d hold", capacity)
+	if capacity == 1 {
+		few = "nobody holds"
+	}
 	for _, op := range where(v.Ops, wants) {
 		for _, moment := range v.moments(op, holds) {
 			from, free := freeUntil(moment, op.Call, holds, capacity)
 			if faultFree, _ = v.FaultFree(from, moment); free && faultFree >= idleMax {
 				j.Add(broken("idle", []*world.Op{op},
 					"%s waits in %s from %s to %s although %s what it waits for, and no fault is in effect for %v",
-					Who(op), op.Name, v.Moment(from), v.Moment(moment), tooFewHold(capacity), faultFree)...)
+					Who(op), op.Name, v.Moment(from), v.Moment(moment), few, faultFree)...)
 				return
 			}
 		}
 	}
 }
 
-func tooFewHold(capacity int) string {
-	if capacity == 1 {
-		return "nobody holds"
+// prompt is promised of kinds in which users may try.
+var prompt = Promise{Names: []string{"try-waits"}, Text: "without a fault a try does not wait 4 s for others"}
+
+// tryMax is more than what a try takes that waits for nobody: some requests, and between two of them no pause as long.
+const tryMax = 4 * time.Second
+
+// tries judges whether a try lasts for [tryMax] while another user holds it.
+func (j *Judgement) tries(v *View, holds []Hold) {
+	all := where(v.Ops, func(op *world.Op) bool { return operations.Of(op.Name).Tries })
+	faultFree, known := v.FaultFree(0, never)
+	if len(all) == 0 || !j.Judges("try-waits", known) || faultFree < tryMax {
+		return
 	}
-	return fmt.Sprintf("fewer than %d hold", capacity)
+	for _, op := range all {
+		before, _ := v.FaultFree(0, op.Call)
+		for _, h := range holds {
+			from, to := max(op.Call, h.From), min(cmp.Or(op.Return, never), h.To)
+			beside, _ := v.FaultFree(from, to)
+			if h.Op == op || from >= to || beside < tryMax || before < tryMax && v.Faulty() {
+				continue
+			}
+			j.Add(broken("try-waits", []*world.Op{op, h.Op},
+				"%s tries in %s from %s on, and waits for %v although no fault is in effect: %s holds it from %s%s",
+				Who(op), op.Name, v.Moment(op.Call), beside, Who(h.Op), v.Moment(h.From), until(v, h))...)
+			return
+		}
+	}
 }
 
 // moments are those during a wait at which somebody is served, and its end, after [idleMax] without a fault.

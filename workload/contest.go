@@ -83,6 +83,9 @@ func (c *contest[T, R]) draw(p *world.Plan, label string) (t contestTurn) {
 	t.downgrade = several && t.way == 0 && p.Choose(3, label) == 2
 	t.cancelGive = p.Faults.Has(world.Cancel) && p.Choose(8, label) == 7
 	t.interludes = drawInterludes(p, label)
+	if c.places > 1 && p.Choose(16, label) == 15 { // who waits for this place by mistake, and not for any, breaks idle
+		t.interludes = append(t.interludes, interlude{"wait", 2 * idleMax})
+	}
 	return t
 }
 
@@ -200,6 +203,7 @@ func (e *contestEpisode[T, R]) Judge(v *View) Judgement {
 	j.Beliefs(v)
 	j.Add(fencing(v, holds, r, c.inOrder())...)
 	j.idle(v, c.waits, holds, places)
+	j.tries(v, holds)
 	c.inner(v, &j)
 	j.falseLost(v, holds)
 	if c.judge != nil {

@@ -39,7 +39,7 @@ var lockKind = Kind{
 		{Names: []string{"herd"}, Text: "one release wakes one waiter"},
 		{Text: "(order and herd are not judged for recipes that are not fair)"},
 		served("every waiter gets the lock"),
-		busy, truthful, usable, tidy, noLeaks,
+		busy, prompt, truthful, usable, tidy, noLeaks,
 	},
 	Recipes: []Entry{
 		lockEntry(Ours, "recipes.Lock: fair, with tokens, survives lost replies",

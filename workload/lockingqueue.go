@@ -31,10 +31,7 @@ var lockingQueueKind = Kind{
 	Name:     "lockingqueue",
 	optional: slices.Concat(optionally[lockingQueueRecipe](), optionally[claimRecipe]()),
 	Promises: []Promise{
-		{
-			Names: []string{"exclusion"},
-			Text:  "no two clients hold a claim on one item while both sessions are alive",
-		},
+		{Names: []string{"exclusion"}, Text: "no two clients hold a claim on one item while both sessions are alive"},
 		{Names: []string{"lost"}, Text: "every item is consumed at least once, even if clients die"},
 		{
 			Names: []string{"duplicate", "phantom"},

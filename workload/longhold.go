@@ -108,6 +108,9 @@ func (h *kit) run(e interlude) {
 			return recipes.NewQueue(h.user.Conn(), h.path+logEnding).Offer(ctx, []byte("done"))
 		})
 	case e.what == "wait":
+		if _, simulated := h.user.(simUser); !simulated { // time is real
+			e.wait = min(e.wait, 5*time.Second)
+		}
 		h.user.Do("work", func() string { return fmt.Sprintf("for %v", e.wait) })
 		h.user.Wait(e.wait)
 	}

@@ -79,9 +79,7 @@ func undecided(op *world.Op) bool { return op.Outcome == world.Unknown || op.Out
 // unresolved reports whether it is not known what a removal has removed.
 func unresolved(op *world.Op) bool { return removes(op) && undecided(op) && op.Result == "" }
 
-func removes(op *world.Op) bool {
-	return operations.Of(op.Name).Role == operations.Removal
-}
+func removes(op *world.Op) bool { return operations.Of(op.Name).Role == operations.Removal }
 
 // ambiguous reports whether the value is also part of another's text.
 func ambiguous(ops []*world.Op, value string) bool {

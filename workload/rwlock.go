@@ -36,7 +36,7 @@ var rwLockKind = Kind{
 		{Names: []string{"herd"}, Text: "one release wakes at most one writer, and wakes readers only if a writer releases"},
 		{Names: []string{"revocation"}, Text: "a holder is asked to release the lock only if another client has requested that"},
 		served("every waiter gets the lock"),
-		busy, truthful, usable, tidy, noLeaks,
+		busy, prompt, truthful, usable, tidy, noLeaks,
 	},
 	Recipes: []Entry{
 		rwLockEntry(Ours, "recipes.RWLock: fair, with tokens, downgrade and revocation",
@@ -68,9 +68,7 @@ type RWLocker interface {
 type tryRLocker interface {
 	TryRLock(context.Context) (bool, error)
 }
-type downgrader interface {
-	Downgrade(context.Context) error
-}
+type downgrader interface{ Downgrade(context.Context) error }
 type revoker interface {
 	Revoke(context.Context) error
 	Revoked() <-chan struct{}

@@ -18,16 +18,13 @@ var semaphoreKind = Kind{
 	Model:    linearizability.Semaphore(defaultPermits),
 	optional: optionally[semaphoreRecipe](),
 	Promises: []Promise{
-		{
-			Names: []string{"exclusion"},
-			Text:  "users whose sessions are alive never hold more permits than there are",
-		},
+		{Names: []string{"exclusion"}, Text: "users whose sessions are alive never hold more permits than there are"},
 		sober("a holder"),
 		{Names: []string{"fencing"}, Text: "a later hold has a greater token"},
 		{Names: []string{"order"}, Text: "waiters get permits in queue order"},
 		{Names: []string{"herd"}, Text: "one release wakes at most as many waiters as there are permits"},
 		served("every waiter gets a permit"),
-		busy, truthful, usable, tidy, noLeaks,
+		busy, prompt, truthful, usable, tidy, noLeaks,
 	},
 	Recipes: []Entry{
 		semaphoreEntry(Ours, defaultPermits, "recipes.Semaphore of 2 permits: fair, with tokens"),

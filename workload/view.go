@@ -179,9 +179,7 @@ func sortOf(path string) string {
 
 var varying = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|-?[0-9a-f]{16,}|-?[0-9]+`)
 
-func parentOf(path string) string {
-	return path[:max(strings.LastIndexByte(path, '/'), 1)]
-}
+func parentOf(path string) string { return path[:max(strings.LastIndexByte(path, '/'), 1)] }
 
 // UnexpectedErrors reports an operation that failed with an error that nothing explains: no fault had struck, or it is
 // an answer of the servers that the recipe itself must handle. tolerated excuses those that the recipe may return.

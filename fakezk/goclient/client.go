@@ -383,9 +383,7 @@ func (c *Client) Break(err error) {
 
 // BreakUnsent is go-zookeeper's reaction when no server can be reached: queued requests fail with ErrNoServer. They
 // had no effect.
-func (c *Client) BreakUnsent() {
-	c.fail(zk.ErrNoServer, &c.unsent)
-}
+func (c *Client) BreakUnsent() { c.fail(zk.ErrNoServer, &c.unsent) }
 
 // fail completes all calls of the lists, which are empty before the first of them completes.
 func (c *Client) fail(err error, lists ...*[]*Call) {

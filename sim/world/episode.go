@@ -341,9 +341,7 @@ type Memory struct {
 	watchers []goclient.Watcher
 }
 
-func NewMemory() *Memory {
-	return &Memory{deaths: map[int64]int{}, parents: map[string]bool{}}
-}
+func NewMemory() *Memory { return &Memory{deaths: map[int64]int{}, parents: map[string]bool{}} }
 
 // forget makes the memory as new.
 func (m *Memory) forget() {

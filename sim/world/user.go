@@ -155,9 +155,7 @@ func (u *User) LastExpiryStep() int {
 }
 
 // learns notes that the user is told that a session of its process is gone, the number-th of them.
-func (u *User) learns(number int) {
-	u.told, u.toldAt = max(u.told, number), u.world.step
-}
+func (u *User) learns(number int) { u.told, u.toldAt = max(u.told, number), u.world.step }
 
 // knows is what the user's goroutine that runs knows of the sessions of its client.
 func (u *User) knows() goclient.Knowledge {
@@ -343,9 +341,7 @@ func (u *User) Now() int64 {
 func (u *User) World() *World { return u.world }
 
 // Do reaches a resource that clients share outside ZooKeeper: do runs, alone, when the world lets it.
-func (u *User) Do(what string, do func() string) {
-	u.outside(outsideCall{what: what, do: do})
-}
+func (u *User) Do(what string, do func() string) { u.outside(outsideCall{what: what, do: do}) }
 
 // Wait lets d pass by the clock of the user's process.
 func (u *User) Wait(d time.Duration) {

@@ -26,8 +26,8 @@ type counterEnd struct {
 }
 
 // drawCounters draws which counters begin near their ends: the numbers of sequential children, see startCounter; the
-// versions of children, which go by twice as fast; or those numbers, and the versions of the data and of the ACLs of
-// the znodes that are there at first. (New ones have the version 0 on every server.)
+// versions of children, which go by twice as fast; or those numbers, and the versions of the data and of the ACLs: of the
+// znodes that are there at first, and of new ones, which begin with 0 on every server, when they are first set.
 func drawCounters(w *World) {
 	which, before := w.choose(3, LabelCounters), int32(w.choose(4, LabelFirstNumber))
 	w.firstNumber = math.MaxInt32 - before
@@ -50,10 +50,15 @@ func startCounters(w *World) {
 
 // startCounter lets the sequence counter of a znode that was made during the episode begin near its end when the first
 // number is taken from it: a recipe that makes its directory once, and numbers what is below, comes there in the end.
-// One of which no number is asked is as new as it is.
+// One of which no number is asked is as new as it is. So does a version when it is set whatever it is: many may have set it.
 func startCounter(w *World, r *fakezk.Request) {
 	for i := range r.Ops {
 		startCounter(w, &r.Ops[i])
+	}
+	if w.versions != 0 && r.Op == wire.OpSetData && r.Version == -1 {
+		if n, there := w.servers.Node(r.Path); there && n.Stat.Version == 0 && n.Stat.EphemeralOwner == 0 {
+			w.servers.SetVersions(r.Path, w.versions)
+		}
 	}
 	if len(w.counters) == 0 || reads(r.Op) || r.Flags&zk.FlagSequence == 0 {
 		return

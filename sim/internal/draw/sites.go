@@ -143,9 +143,8 @@ func (p *patterns) waits(w *world.View) bool {
 	return p.due[0] == world.Lag && p.victim >= 0 && w.Unconnected(p.victim)
 }
 
-// time reports whether the next fault is to strike now: the first where something depends on it;
-// the others soon, but one behind a stall when something has come that the victim does not know
-// yet.
+// time reports whether the next fault is to strike now: the first where something depends on it; the others soon, but
+// one behind a stall when something has come that the victim does not know yet.
 func (p *patterns) time(s *observing, w *world.View) bool {
 	switch {
 	case p.victim >= 0 && p.last == world.Stall && w.LiesLate(p.victim):

@@ -65,9 +65,7 @@ func CheckStrategy(name string) error {
 
 // Turns are whose the episodes of a mix are, one after the other. The shares are fitted to half of the zoo's animals:
 // results/search.md.
-var Turns = [...]string{
-	"patterns", "conflicts", "random", "patterns", "pos", "conflicts", "patterns", "random",
-}
+var Turns = [...]string{"patterns", "conflicts", "random", "patterns", "pos", "conflicts", "patterns", "random"}
 
 // episodeSource is a source that can be set to an episode of a campaign.
 type episodeSource interface {

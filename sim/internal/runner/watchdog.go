@@ -130,9 +130,7 @@ func abandonFrozen(dogs []*Watchdog) {
 
 // Guard runs work with n watchdogs at the same time, and watches them. It returns why a part of the work was left
 // undone, or "". If a world stands still it is left behind; if testing ends a worker the others go on.
-func Guard(
-	ctx context.Context, of Doomed, n int, work func(*Watchdog), tick, halt func(),
-) (undone string) {
+func Guard(ctx context.Context, of Doomed, n int, work func(*Watchdog), tick, halt func()) (undone string) {
 	dogs := make([]*Watchdog, n)
 	var workers sync.WaitGroup
 	var cut atomic.Bool

@@ -86,8 +86,7 @@ func (p candidate) clientOf(slot int) (client int) {
 	return client
 }
 
-// withoutPlanOf returns the choices without a client and its only user; none if the number of clients is not
-// chosen.
+// withoutPlanOf returns the choices without a client and its only user; none if the number of clients is not chosen.
 func (p candidate) withoutPlanOf(slot, client int) []world.Made {
 	if i := p.index(world.LabelClients, 0); i < 0 || p.made[i].Value == 0 {
 		return nil

@@ -8,8 +8,7 @@ import (
 	"github.com/zktorture/zktorture/sim/world"
 )
 
-// level is a source that draws runs with so many users and so many faults at most, none twice: of a small level
-// all.
+// level is a source that draws runs with so many users and so many faults at most, none twice: of a small level all.
 type level struct {
 	users, shared, faults int
 	kinds                 []int // the answers to the swarm's questions at most

@@ -1,12 +1,16 @@
-package workload_test
+package zoo_test
 
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -109,3 +113,67 @@ func TestFreeAndWanted(t *testing.T) {
 		t.Run(kind, func(t *testing.T) { wantClean(t, w, world.NoFaults) })
 	}
 }
+
+// patientTries is a lock whose tries wait for others.
+type patientTries struct{ *ourLock }
+
+func (l patientTries) TryLock(ctx context.Context) (bool, error) {
+	err := poll(ctx, 100*time.Millisecond, l.ourLock.TryLock)
+	return err == nil, err
+}
+
+func TestTriesThatWait(t *testing.T) {
+	patient := func(opts ...workload.Option) *workload.Workload {
+		return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+			return patientTries{recipes.NewLock(c, path)}
+		}, opts...)
+	}
+	wantBroken(t, patient(), world.NoFaults, "try-waits", "tries in try from step ")
+	wantClean(t, patient(workload.Waive("try-waits")), world.NoFaults)
+}
+
+// A version of a znode that a recipe makes is near its end when it is first set, in an episode in which versions are, unless it
+// is set by its version; one of an ephemeral znode is not.
+func TestVersionsOfNewZnodes(t *testing.T) {
+	var large, small, ephemeral atomic.Bool
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+		return &setting{conn: c, dir: path, large: &large, small: &small, ephemeral: &ephemeral}
+	}, workload.Waive("exclusion", "exclusion-in-session", "leak"))
+	campaign(t, w, sim.Config{Episodes: 300, Seed: 1, Faults: world.Wrap, NoFaultsAtAll: true, NoShrink: true})
+	if !large.Load() || small.Load() || ephemeral.Load() {
+		t.Errorf("set by any version: near the end: %v; by its version: %v; ephemeral: %v", large.Load(), small.Load(), ephemeral.Load())
+	}
+}
+
+// setting makes znodes and sets them; it excludes nobody.
+type setting struct {
+	conn                    recipes.Conn
+	dir                     string
+	large, small, ephemeral *atomic.Bool // whether a version was ever large
+}
+
+func (s *setting) Lock(context.Context) error {
+	s.conn.Create(s.dir, nil, 0, zk.WorldACL(zk.PermAll))
+	for _, z := range []struct {
+		flags, version int32
+		large          *atomic.Bool
+	}{{0, -1, s.large}, {0, 0, s.small}, {zk.FlagEphemeral, -1, s.ephemeral}} {
+		path, err := s.conn.Create(s.dir+"/"+recipes.NewGUID(s.conn), nil, z.flags, zk.WorldACL(zk.PermAll))
+		if err != nil {
+			return err
+		}
+		stat, err := s.conn.Set(path, nil, z.version)
+		if err != nil {
+			return err
+		}
+		if stat.Version > 1 || stat.Version < 0 {
+			z.large.Store(true)
+		}
+		if err := s.conn.Delete(path, -1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *setting) Unlock(context.Context) error { return nil }
