@@ -34,6 +34,7 @@ var lockBreeds = breeds{
 	{"L31", kin("xuqil/zk-lock 075a3e8, Lock")},
 	{"L32", kin("DataDog/kafka-kit v4.2.1, ZooKeeperLock")},
 	{"L33", kin("curator-go/curator 8a961ea, InterProcessMutex")},
+	{"L34", kin("vitessio/vitess#15756, zktopo")},
 }
 
 func writeLockNamed(use string) string { return "published/WriteLock" + use + ", bugs: " }

@@ -13,8 +13,14 @@ var otherBreeds = breeds{
 	{"R1", own(workload.RWLock, "kazoo#649 with ", published.NewKazooRWLock)},
 	{"R6", own(workload.RWLock, "ZooKeeper Recipes and Solutions, Shared Locks with ", published.NewSharedLock)},
 	{"S2", own(leases, "kazoo#429 with ", forOne(published.NewKazooSemaphore))},
+	{"S3", own(leases, "kazoo#321 with ", forOne(published.NewKazooSemaphore)).mendedAs("kazoo#429 with ")},
 	{"S4", curatorSemaphore("CURATOR-335")},
 	{"S5", curatorSemaphore("CURATOR-315")},
+	{"S6", breed{name: "permits by the place in a line with ", make: func(bugs published.Bugs, opts ...workload.Option) *workload.Workload {
+		return workload.Semaphore(2, func(c recipes.Conn, path string) workload.Permitter {
+			return published.NewPermits(c, path, 2, bugs)
+		}, append(opts, workload.Unfair())...)
+	}}},
 	{"E1", own(workload.Election, "Netflix/curator#115 with ", published.NewLeaderLatch)},
 	{"E2", own(workload.Election, "ewhauser/zookeeper#31 with ", published.NewNetElection)},
 	{"E4 E5",
@@ -34,10 +40,15 @@ var otherBreeds = breeds{
 	{"M5 M6", registry("gogf/gf v2.9.8")},
 	{"M7", registry("apache/dubbo#5125")},
 	{"M8", registry("go-kratos/kratos 1776124")},
+	{"M9", registry("recoveries one at a time")},
+	{"M10", registry("apache/dolphinscheduler#5210")},
 	{"V1", cache("CURATOR-391, PathChildrenCache")},
 	{"V2", cache("CURATOR-191, PathChildrenCache")},
 	{"V3", cache("sunng87/slacker-cluster#17")},
 	{"V4", cache("librato/watchconf#5")},
+	{"V5", cache("goroutines that read beside each other")},
+	{"V6", cache("CURATOR-688")},
+	{"V7", cache("events that are counted on")},
 	{"N1", numbers("goudai/spring-boot-starter-id-generator dcdb073")},
 	{"N2", numbers("twitter-archive/snowflake 0468412")},
 	{"N3", numbers("Meituan-Dianping/Leaf#108")},

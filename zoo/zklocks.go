@@ -3,6 +3,8 @@ package zoo
 import (
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
@@ -22,7 +24,9 @@ var zkLockBreeds = breeds{
 		own(workload.Lock, "twitter commons, DistributedLockImpl by go-zookeeper with ", published.NewDistributedLock)},
 	{"G1 G2 G3", own(workload.Lock, "goroutines that race with ", published.NewRacedLock).racing()},
 	{"X6", curatorLock("Java's client").by(goclient.SemanticsJava)},
+	{"L35", class(workload.Lock, "a lock that is called by events with ", nil, published.NewCallbackLock)},
 	{"H1", own(workload.Lock, "a lock that is early in line with ", published.NewEarlyLock)},
+	{"H2", breed{name: "a lock that dials with ", make: redialing}.racing()}, // which of its clients dials first
 	{"D1 U1 F1 I1", own(workload.Lock, "mistakes of our own in a lock, with ", published.NewOwnLock)},
 }
 
@@ -43,3 +47,22 @@ func curatorLock(client string) breed {
 // measure of the simulator, in which a step takes a microsecond: LOST may come a few steps after the connection has
 // broken, long before the servers expire anything.
 const curatorExpires = 3 * time.Microsecond
+
+// redialing lets a lock dial. Goroutines may be left: a request that is lost while go-zookeeper closes keeps its loop.
+func redialing(bugs published.Bugs, opts ...workload.Option) *workload.Workload {
+	return workload.Of(workload.Lock, func(s workload.Servers, path string) workload.Locker {
+		dial := func() *zk.Conn {
+			conn, _, err := zk.Connect(s.Addresses, 4*time.Second, s.Option, zk.WithLogInfo(false), zk.WithLogger(silent{}))
+			if err != nil {
+				panic(err)
+			}
+			return conn
+		}
+		return published.NewRedialLock(dial, path, bugs)
+	}, append(opts, workload.Closing(), workload.Waive("goroutine-leak"))...)
+}
+
+// silent prints nothing.
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}

@@ -252,6 +252,11 @@ func (c *contender) first(ctx context.Context, own int) (watch <-chan zk.Event, 
 func (c *contender) withdraw() error {
 	ctx, cancel := context.WithTimeout(context.Background(), withdrawMax)
 	defer cancel()
+	return c.withdrawWithin(ctx)
+}
+
+// withdrawWithin is withdraw as long as a context lasts.
+func (c *contender) withdrawWithin(ctx context.Context) error {
 	paths := []string{c.path}
 	if c.path == "" {
 		var err error

@@ -102,6 +102,10 @@ var goZKLockKin = []mistake[GoZKLock]{
 			return err
 		}
 	}},
+	// BUG: L34 the context has ended, so nothing is sent, and the znode stays in the queue
+	{"L34", func(l *GoZKLock) {
+		l.failed = func(ctx context.Context, err error) error { return errors.Join(err, l.place.withdrawWithin(ctx)) }
+	}},
 	// BUG: L33 the timer is set to less than nothing: who waits looks again at once
 	{"L33", func(l *GoZKLock) { l.waits = func(context.Context, <-chan zk.Event) error { return nil } }},
 }

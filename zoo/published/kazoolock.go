@@ -162,6 +162,10 @@ func NewKazooSemaphore(client recipes.Conn, path string, maxLeases int, bugs Bug
 
 // Acquire waits until a lease is held, in the way of the report: it tries again and again.
 func (s *KazooSemaphore) Acquire(ctx context.Context) error {
+	if s.bugs.Has("S3") {
+		_, err := s.acquireBlocking(ctx, pause)
+		return err
+	}
 	for {
 		acquired, err := s.acquire(ctx)
 		if acquired || err != nil {
@@ -174,7 +178,12 @@ func (s *KazooSemaphore) Acquire(ctx context.Context) error {
 }
 
 // TryAcquire takes a lease if it can without waiting for others.
-func (s *KazooSemaphore) TryAcquire(ctx context.Context) (bool, error) { return s.acquire(ctx) }
+func (s *KazooSemaphore) TryAcquire(ctx context.Context) (bool, error) {
+	if s.bugs.Has("S3") {
+		return s.acquireBlocking(ctx, func(context.Context) error { return errNoLease })
+	}
+	return s.acquire(ctx)
+}
 
 // acquire is the original's acquire(blocking=False).
 func (s *KazooSemaphore) acquire(ctx context.Context) (bool, error) {
@@ -260,3 +269,27 @@ func (s *KazooSemaphore) getLease(ctx context.Context) (bool, error) {
 
 // Release releases the lease.
 func (s *KazooSemaphore) Release(context.Context) error { return s.lease.withdraw() }
+
+var errNoLease = errors.New("no lease")
+
+// acquireBlocking waits for the inner lock, and holds it while others have all leases, unless again is an error.
+func (s *KazooSemaphore) acquireBlocking(ctx context.Context, again func(context.Context) error) (bool, error) {
+	err := s.lock.waitTurn(ctx, rightBefore) // BUG: S3 also in a try: its holder waits until somebody releases a lease
+	for err == nil {
+		var got bool
+		if got, err = s.getLease(ctx); got {
+			return true, s.lock.withdraw()
+		}
+		if err == nil {
+			err = again(ctx)
+		}
+		if errors.Is(err, errForceRetry) {
+			err = s.lock.waitTurn(ctx, rightBefore)
+		}
+	}
+	err = errors.Join(err, s.lock.withdraw(), s.lease.withdraw())
+	if errors.Is(err, errNoLease) {
+		err = nil
+	}
+	return false, err
+}

@@ -157,3 +157,41 @@ func (l *OwnLock) breakStale(ctx context.Context) {
 
 // numberIn is what ZooKeeper has added to a name.
 func numberIn(name string) string { return name[max(0, len(name)-10):] }
+
+// RedialLock is a lock that dials by itself. After node-modules/zookeeper-watcher#7, whose watcher begins anew while its
+// client is about to come back.
+type RedialLock struct {
+	*inner
+	dial   func() *zk.Conn
+	dir    string
+	conn   *zk.Conn // the present one
+	isLost func() bool
+}
+
+// NewRedialLock returns a lock on a directory.
+func NewRedialLock(dial func() *zk.Conn, dir string, bugs Bugs) *RedialLock {
+	l := &RedialLock{dial: dial, dir: dir, isLost: func() bool { return false }}
+	if bugs.Has("H2") {
+		// BUG: H2 the client will come back, with its session, and its znode is there all the time
+		l.isLost = func() bool { return l.conn.State() != zk.StateHasSession }
+	}
+	l.connect()
+	return l
+}
+
+func (l *RedialLock) connect() {
+	l.conn = l.dial()
+	l.inner = recipes.NewLock(l.conn, l.dir)
+}
+
+// Unlock releases the lock. A client that is cut off is given up for another.
+func (l *RedialLock) Unlock(ctx context.Context) error {
+	if l.isLost() {
+		l.connect()
+		return recipes.ErrLost
+	}
+	return l.inner.Unlock(ctx)
+}
+
+// Close closes the present client.
+func (l *RedialLock) Close() { l.conn.Close() }
