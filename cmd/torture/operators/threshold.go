@@ -109,4 +109,7 @@ func (r *result) broken() (broken []string) {
 	return broken
 }
 
-func secsTook(seconds float64) string { return took(int64(seconds * 1e9)) }
+// secsTook has more digits than took: what took a little more than it may is not said to take the same.
+func secsTook(seconds float64) string {
+	return time.Duration(seconds * 1e9).Round(10 * time.Microsecond).String()
+}
