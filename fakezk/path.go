@@ -27,7 +27,7 @@ func special(path string) bool {
 // serverPath reports whether the server accepts a path (common/PathUtils.ValidatePath). It differs
 // from what go-zookeeper's client accepts: no character outside the Basic Multilingual Plane.
 func serverPath(path string) bool {
-	if path == "/" {
+	if path == "/" || Plain(path) {
 		return true
 	}
 	if len(path) == 0 || path[0] != '/' {
@@ -45,6 +45,16 @@ func serverPath(path string) bool {
 		}
 	}
 	return component(path[start:])
+}
+
+// Plain reports whether clients and servers surely accept a path: it is of ASCII, and no name in it begins with a dot.
+func Plain(path string) bool {
+	for i := 1; i < len(path); i++ {
+		if c := path[i]; c-' ' >= 0x7f-' ' || path[i-1] == '/' && (c == '/' || c == '.') {
+			return false
+		}
+	}
+	return len(path) > 1 && path[0] == '/' && path[len(path)-1] != '/'
 }
 
 func component(name string) bool { return name != "" && name != "." && name != ".." }

@@ -185,11 +185,11 @@ func (queue contenders) granted() (first contenders) {
 		if x.op.Outcome != world.OK || x.op.Data == nil || x.lost && x.gone <= world.StepOf(x.op.Return) {
 			continue
 		}
-		i := len(first) - 1
-		for i >= 0 && first[i].made >= world.StepOf(x.op.Call) && (first[i].op != x.op || first[i].parent != x.parent) {
+		i, other := len(first)-1, func(y contender) bool { return y.op != x.op || y.parent != x.parent }
+		for i >= 0 && first[i].made >= world.StepOf(x.op.Call) && other(first[i]) {
 			i--
 		}
-		if i < 0 || first[i].op != x.op || first[i].parent != x.parent {
+		if i < 0 || other(first[i]) {
 			first = append(first, x)
 		}
 	}

@@ -159,31 +159,29 @@ func take(u User, by holder, name string, m method) (*Held, *world.Op) {
 
 // giveBack ends what is held, by an operation of a name.
 func (h *Held) giveBack(name string, end func(context.Context) error, cancelable bool) {
-	var err error
-	giveBack(h.user, name, "", nil, func(ctx context.Context) error {
+	err := giveBack(h.user, name, "", nil, func(ctx context.Context) error {
 		if h.asks && !h.kept {
 			h.kept, _ = h.ask()
 		}
-		err = end(ctx)
-		return err
+		return end(ctx)
 	}, cancelable)
 	if h.by.Loser != nil && err == nil {
 		h.user.Lasts(h.op, nil)
 	}
 }
 
-// giveBack ends what is held, by an operation that is about something, see [User]. A user whose
-// call failed tries once more, as the recipe may have been able to do nothing.
-func giveBack(u User, name, arg string, about any, end func(context.Context) error, cancelable bool) {
+// giveBack ends what is held, by an operation that is about something, see [User]. A user whose call failed tries once more.
+func giveBack(u User, name, arg string, about any, end func(context.Context) error, cancelable bool) (err error) {
 	for range 2 {
 		ctx, op := u.Begin(name, arg, cancelable)
 		u.Note(op, about)
-		err := end(ctx)
+		err = end(ctx)
 		u.End(op, mutationOutcome(err), "", err)
 		if err == nil || gone(err) || op.Cancelled {
-			return
+			break
 		}
 	}
+	return err
 }
 
 // gone reports whether an error says that nothing is held, or not any more.

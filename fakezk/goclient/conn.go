@@ -422,11 +422,11 @@ func Unsendable(op, path string) bool {
 // the server's: surrogates, the lower private use area and a first component "." pass, so that the server's
 // BadArguments can be reached. The path of a sequential znode may end with a slash.
 func validatePath(path string, sequential bool) error {
+	if path == "/" || fakezk.Plain(path) {
+		return nil
+	}
 	if path == "" || path[0] != '/' {
 		return zk.ErrInvalidPath
-	}
-	if path == "/" {
-		return nil
 	}
 	if !sequential && strings.HasSuffix(path, "/") {
 		return zk.ErrInvalidPath
@@ -434,7 +434,7 @@ func validatePath(path string, sequential bool) error {
 	for rest := strings.TrimPrefix(path[1:], "./"); ; {
 		name, after, more := strings.Cut(rest, "/")
 		emptyLast := name == "" && !more && sequential
-		if name == "" && !emptyLast || name == "." || name == ".." || !validName(name) {
+		if name == "" && !emptyLast || name == "." || name == ".." || strings.ContainsFunc(name, forbidden) {
 			return zk.ErrInvalidPath
 		}
 		if !more {
@@ -442,16 +442,6 @@ func validatePath(path string, sequential bool) error {
 		}
 		rest = after
 	}
-}
-
-func validName(name string) bool {
-	const plain = 0x7f - ' ' // so many characters of ASCII are not forbidden
-	for i := 0; i < len(name); i++ {
-		if name[i]-' ' >= plain {
-			return !strings.ContainsFunc(name, forbidden)
-		}
-	}
-	return true
 }
 
 func forbidden(r rune) bool {

@@ -408,9 +408,11 @@ func (p *process) learnExpiry(w *World, c *wireClient, session int64) {
 // wake settles after the loop has woken a goroutine of one user, -1 if it is not known whose. What is sent over the
 // wire meanwhile is sent on that user's behalf.
 func (p *process) wake(w *World, user int) {
-	p.noteWoken(w, user)
+	if p.door != nil {
+		p.noteWoken(w, user)
+		defer p.noteWoken(w, -1)
+	}
 	w.settle()
-	p.noteWoken(w, -1)
 }
 
 // noteWoken sets woken, which goroutines read that a timer has woken, too.
@@ -558,8 +560,8 @@ func fairTurn(w *World) deed {
 	return choice(w)
 }
 
-// nextFair is what a client does that comes after the one that acted last, or else that one, or the first that can. Nothing
-// is held up in the liveness phase, so none but clients act, and no more of them are asked than have to be.
+// nextFair is what a client does that comes after the one that acted last, or else that one, or the first that can. In the
+// liveness phase none but clients act, and no more of them are asked than have to be.
 func nextFair(w *World) Action {
 	n := len(w.procs)
 	for i := w.last + 1; i < 2*n+max(w.last, 0); i++ {
