@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help wheel run test gate needs compiled race-all packages of-command of-module modules pages short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak thorough checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check tidy versions release-snapshot exact-race site-check node site
+.PHONY: help wheel run test gate needs compiled race-all packages of-command of-module modules pages short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak thorough checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check tidy versions release-snapshot profile exact-race site-check node site
 
 # The root module is built as its users get it. The modules within it need it and each other: IN builds these by go.work.
 export GOWORK := off
@@ -142,7 +142,7 @@ release-files: ## what archives of a release have beside programs: licences, man
 wheel: release-files ## the wheels of VERSION for pip, one for each system and processor of a release, in out/wheel (needs Python)
 	rm -rf out/wheel
 	@set -e; export CGO_ENABLED=0; for target in $(TARGETS); do program=out/wheel/$$target/torture; \
-	GOOS=$${target%/*} GOARCH=$${target#*/} GOWORK= $(GO) -C cmd/torture build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o ../../$$program .; \
+	GOOS=$${target%/*} GOARCH=$${target#*/} GOWORK= $(GO) -C cmd/torture build -trimpath -pgo release.pgo -ldflags "-s -w -X main.version=$(VERSION)" -o ../../$$program .; \
 	python3 workers/python/wheel.py out/wheel $(VERSION) $$target $$program LICENSE out/release/THIRD_PARTY_NOTICES; \
 	rm -r out/wheel/$${target%/*}; done
 
@@ -325,6 +325,9 @@ fuzz: ## look for bytes that the protocol's reader, the servers or the proxy can
 
 bench: ## the benchmarks, on one core
 	$(GO) test -run '^$$' -bench . -benchmem -cpu 1 ./...
+
+profile: ## release.pgo: by what campaigns do releases are compiled
+	$(GO) test -vet=off -run '^$$' -bench Kinds -benchtime 5s -cpu 1 -cpuprofile $(CURDIR)/cmd/torture/release.pgo -o out/sim.test ./sim
 
 monitors: ## the monitors of histories alone, and porcupine beside them: results/monitors.md (minutes)
 	$(GO) test -run '^$$' -bench 'QueueMillion|BenchmarkLock$$/monitor/1000000|BenchmarkPermits' -cpu 1 ./linearizability

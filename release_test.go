@@ -120,7 +120,7 @@ func TestReleasesHaveCrossBuilds(t *testing.T) {
 	if !slices.Equal(is, want) || len(is) == 0 {
 		t.Errorf("releases are for %v, and make cross builds %v", is, want)
 	}
-	for _, key := range []string{"goos:", "goarch:", "flags: [-trimpath]", `ldflags: ["-s -w -X main.version=v{{ .Version }}"]`,
+	for _, key := range []string{"goos:", "goarch:", "flags: [-trimpath", `ldflags: ["-s -w -X main.version=v{{ .Version }}"]`,
 		`mod_timestamp: "{{ .CommitTimestamp }}"`} {
 		if builds := strings.Count(config, "\n    binary: "); strings.Count(config, "    "+key) != builds || builds != 3 {
 			t.Errorf("%d builds, of which not each has %s once", builds, key)

@@ -13,10 +13,14 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// Three clients, all faults, all checks, one worker: what an episode and a step cost. Run with
-// GOMAXPROCS=1 (make bench does) to have the figures of one core.
-func BenchmarkLockEpisodes(b *testing.B)  { benchmark(b, "lock", sim.Config{}) }
-func BenchmarkQueueEpisodes(b *testing.B) { benchmark(b, "queue", sim.Config{}) }
+// Three clients, all faults, all checks, one worker: what an episode and a step cost. Releases are built by its profile.
+func BenchmarkKinds(b *testing.B) {
+	for _, e := range workload.Entries() {
+		if e.Recipe == workload.Ours {
+			b.Run(e.Kind, func(b *testing.B) { benchmark(b, e.Kind, sim.Config{}) })
+		}
+	}
+}
 
 // A step costs about the same however many clients an episode has, and however long it is.
 func BenchmarkSizes(b *testing.B) {
@@ -78,9 +82,8 @@ func heapAfter(t *testing.T, w sim.Workload, episodes int) uint64 {
 	return m.HeapAlloc
 }
 
-// Go-zookeeper's own lock over the wire, three clients, all faults, beside this project's lock through both doors, in
-// turns, so that what else the machine does burdens all alike: processor time of an episode, and how many times as much
-// the wire takes.
+// Go-zookeeper's own lock over the wire, and this project's through both doors, in turns, so that what else the machine does
+// burdens all alike.
 func BenchmarkWireLock(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	ours, err := workload.Find("lock", "")
@@ -113,8 +116,7 @@ func BenchmarkWireLock(b *testing.B) {
 	b.ReportMetric(float64(steps[1])/float64(each*b.N), "steps(wire)")
 }
 
-// What it costs to say how much was seen: the median, over pairs of campaigns of equal episodes with and without, of how
-// much more processor time it takes.
+// What coverage costs: the median, over pairs of campaigns with and without, of the processor time that it adds.
 func BenchmarkCoverage(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, kind := range []string{"lock", "queue"} {
