@@ -63,12 +63,10 @@ var (
 	faultsFlag   = flag.String("zktorture.faults", "", "sim.Check: let these `faults` strike, such as all,-wrap, from the first episode on")
 	seedFlag     = flag.Uint64("zktorture.seed", 0, "sim.Check: draw the episodes from this `number`")
 	replayFlag   = flag.String("zktorture.replay", "", "sim.Check: run the run in this `file` again, and nothing else")
+	shrinkFlag   = flag.Duration("zktorture.shrink", 20*time.Second, "sim.Check: make what is found small for so long at most")
 )
 
-const (
-	episodesDefault = 2000
-	shrinkTime      = 20 * time.Second
-)
+const episodesDefault = 2000
 
 // Check runs a workload through many simulated episodes and fails the test with the story of a broken property, made as
 // small as [Run] makes it: of the first episode that breaks one, the likely root. Without a seed, each call draws other
@@ -119,7 +117,7 @@ func (o options) forTest(t *testing.T) (Config, error) {
 	cfg.Episodes = cmp.Or(*episodesFlag, cfg.Episodes, episodesDefault)
 	cfg.Seed = cmp.Or(*seedFlag, cfg.Seed, 1+uint64(rand.Uint32()))
 	cfg.Again = goTest(t.Name()) + " -zktorture.replay=FILE"
-	cfg.Coverage, cfg.Once, cfg.ShrinkTime = true, true, shrinkTime
+	cfg.Coverage, cfg.Once, cfg.ShrinkTime = true, true, *shrinkFlag
 	if cfg.Strategy != draw.Exhaustive {
 		cfg.Until = tally.AnyProperty
 	}

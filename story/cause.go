@@ -43,6 +43,7 @@ const (
 	foreign     Mechanism = "foreign-delete" // a client deletes the ephemeral znode of another
 	missed      Mechanism = "missed-delete"  // a delete finds nothing, and its client goes on as if it had deleted
 	misread     Mechanism = "misread-order"  // a client goes ahead of one that its own list has before it
+	oldSession  Mechanism = "old-session"    // a client takes the ephemeral znode of its old session for its own
 	callsAlone  Mechanism = "calls"          // none of these: the calls do it, in this order
 )
 
@@ -56,7 +57,7 @@ func (s prose) cause() *Cause {
 		best.Event = -1 // the code is in the message: the stack of a panic, or of what is left
 		return best
 	}
-	end := s.end()
+	end, livelocked := s.end(), best.Mechanism == livelock
 	for i := range s.Events {
 		for _, c := range []*Cause{s.ofFault(i), s.ofServer(i), s.ofRead(i), s.ofAnswer(i)} {
 			common := c != nil && !slices.Contains([]Mechanism{lostReply, lostRequest, lostEvent, expiry}, c.Mechanism)
@@ -68,12 +69,17 @@ func (s prose) cause() *Cause {
 			}
 		}
 	}
+	if livelocked { // whatever led to it, it is what repeats that has to wait
+		last := s.Cycles[len(s.Cycles)-1]
+		sends := slices.IndexFunc(s.Events[last.Event:last.Event+last.Length], func(e Event) bool { return e.Code != "" })
+		best.Mechanism, best.Event = livelock, last.Event+max(0, sends)
+	}
 	return best
 }
 
 // weight is how much a cause says that begins with an event.
 func (s prose) weight(i int, m Mechanism) int {
-	weight, known := map[Mechanism]int{staleServer: 6, foreign: 6, staleRead: 3, missed: 0, misread: 0}[m]
+	weight, known := map[Mechanism]int{staleServer: 6, foreign: 6, oldSession: 6, staleRead: 3, missed: 0, misread: 0}[m]
 	if !known {
 		weight = 4
 	}
@@ -97,12 +103,12 @@ var (
 )
 
 // ofCalls is the cause where nothing else is seen: the request that has made what the verdict names and what is left, or
-// the last of the operation that has gone wrong.
+// the last of the operation that has gone wrong, which is a read if that goes on with what was true once.
 func (s prose) ofCalls() *Cause {
 	c := &Cause{Mechanism: callsAlone, Event: -1}
-	wrong := s.wrong()
+	wrong, behind := s.wrong(), slices.Contains([]string{"deaf", "diverged"}, s.Property)
 	for i, e := range s.Events {
-		of := wrong < 0 || e.Operation == wrong
+		of := (wrong < 0 || e.Operation == wrong) && !(behind && slices.Contains(writes, e.What))
 		if e.Code != "" && (of && !s.leaves(c.Event) || s.leaves(i)) {
 			c.Event, c.From, c.To = i, e.Step, e.Step
 		}
@@ -206,14 +212,14 @@ func (s prose) ofFault(i int) *Cause {
 // writes are the requests that leave something behind.
 var writes = []string{"create", "delete", "set", "multi", "setACL"}
 
-// sentBefore is the request that a fault is about: the one that is lost, else the client's last.
+// sentBefore is what a fault is about: the request that is lost, else the client's last, or what it believes to be.
 func (s prose) sentBefore(i int) int {
 	of, last := s.Events[i], -1
 	if of.Code != "" {
 		return i
 	}
 	for j, e := range slices.Backward(s.Events[:i]) {
-		if e.Client != of.Client || e.Code == "" || of.User >= 0 && e.User != of.User {
+		if e.Client != of.Client || e.Code == "" || e.Kind == kindCall && s.Property != "belief" || of.User >= 0 && e.User != of.User {
 			continue
 		}
 		if of.Subject == "" || e.What == of.Subject && e.Path == of.Path {
@@ -296,14 +302,21 @@ func (s prose) ofAnswer(i int) *Cause {
 			if e.What == "delete" && z.Path == e.Path && l.Until == e.Step && l.Owner >= 0 && s.Sessions[l.Owner].Client != e.Client {
 				c.Mechanism, c.Text = foreign, fmt.Sprintf("%s deletes %s of %s", who, z.Name, s.Sessions[l.Owner].Name)
 			}
+			if e.What == "create" && e.Answer == exists && z.Path == e.Path && l.From < e.Step && (l.Until < 0 || e.Step <= l.Until) &&
+				l.Owner >= 0 && l.Owner != e.Session && s.Sessions[l.Owner].Client == e.Client {
+				c.Mechanism, c.Text = oldSession, fmt.Sprintf("%s takes %s of %s, its old session, for its own", who, z.Name, s.Sessions[l.Owner].Name)
+			}
 		}
 	}
-	for _, own := range s.Events {
-		for _, name := range strings.Fields(strings.Trim(e.Answer, "= []")) {
-			n, of := sequential.FindString(name), sequential.FindString(own.Made)
-			if !strings.Contains(s.Message, "permit") && e.Operation == s.wrong() && own.Operation == e.Operation && path.Dir(own.Made) == e.Path && n != "" && n < of {
-				c.Mechanism, c.Text = misread, fmt.Sprintf("%s goes ahead although %s is before %s", who, s.short(name), s.short(own.Made))
-			}
+	for _, name := range strings.Fields(strings.Trim(e.Answer, "= []")) {
+		n := sequential.FindString(name)
+		if n == "" || e.Operation != s.wrong() || strings.Contains(s.Message, "permit") {
+			continue
+		}
+		if i := slices.IndexFunc(s.Events, func(own Event) bool {
+			return own.Operation == e.Operation && path.Dir(own.Made) == e.Path && n < sequential.FindString(own.Made)
+		}); i >= 0 {
+			c.Mechanism, c.Text = misread, fmt.Sprintf("%s goes ahead although %s is before %s", who, s.short(name), s.short(s.Events[i].Made))
 		}
 	}
 	return c

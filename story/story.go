@@ -119,7 +119,7 @@ type Event struct {
 	From      int    `json:"from"`              // the event's cause, see [Kind]
 	Armed     int    `json:"armed"`             // the request that set the fired watch
 	Sent      int64  `json:"sent"`              // step that sent a request; else the event's own
-	Code      string `json:"code,omitempty"`    // where the recipe sent a request: recipes/lock.go:42
+	Code      string `json:"code,omitempty"`    // where the recipe sent a request, or called what is declared: recipes/lock.go:42
 	Callers   string `json:"callers,omitempty"` // of that function, innermost first
 	Lost      string `json:"lost,omitempty"`    // request, reply (the request was carried out) or event
 	Subject   string `json:"subject,omitempty"` // the lost request or event: create, NodeDeleted

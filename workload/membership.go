@@ -96,8 +96,7 @@ type stay struct {
 }
 
 func planMembership(p *world.Plan, path string, new maker[newMember]) *membershipEpisode {
-	e := &membershipEpisode{Script: planScript(p, path, 4, drawStay), new: new}
-	return e
+	return &membershipEpisode{Script: planScript(p, path, 4, drawStay), new: new}
 }
 
 func drawStay(p *world.Plan, label string) stay {
@@ -327,13 +326,9 @@ func (v *View) groupStates() (states []groupState, known bool) {
 			continue // one transaction
 		}
 		states[len(states)-1].to = c.Step
-		states = append(states, groupState{namesIn(in), c.Step, neverStep})
+		states = append(states, groupState{strings.Join(slices.Sorted(maps.Values(in)), " "), c.Step, neverStep})
 	}
 	return states, true
-}
-
-func namesIn(in map[string]string) string {
-	return strings.Join(slices.Sorted(maps.Values(in)), " ")
 }
 
 func existed(states []groupState, op *world.Op) bool {

@@ -62,7 +62,7 @@ type Detail struct {
 	Watch   bool    // it sets a watch
 	Dropped bool    // the server closes the connection instead of an answer
 	Hangs   bool    // the server, a deposed leader, will never answer
-	Places  []Place // where the recipe has sent it, innermost first; only a replay knows
+	Places  []Place // where the recipe has sent or called it, innermost first; only a replay knows
 
 	// Of a request that is answered in this step, and of a reply:
 	Err    wire.Code // the error that is answered
@@ -204,7 +204,7 @@ func (d *Detail) at(c client) {
 // asks notes the request and its user.
 func (s *Step) asks(w *World, call *goclient.Call) {
 	r := &call.Request
-	s.User, s.Op, s.Sent, s.Places = call.User, call.Tag, w.sentAt(call), w.placesOf(call)
+	s.User, s.Op, s.Sent, s.Places = call.User, call.Tag, w.sentAt(call), w.cfg.Places.Of(call)
 	s.Path, s.Request, s.Watch = requestPath(r), RequestName(r.Op), r.Watch
 }
 
@@ -306,15 +306,16 @@ func takeNotes(w *World) {
 
 // noteOp adds a line about the begin or the end of an operation.
 func (j *journal) noteOp(n note) {
-	kind, text, result := KindCall, "> ", ""
+	kind, text, result, places := KindCall, "> ", "", j.world.cfg.Places.Of(n.op)
 	if n.end {
-		kind, text, result = KindReturn, "< ", n.op.result()
+		kind, text, result, places = KindReturn, "< ", n.op.result(), nil
 	}
 	if users := n.op.user.process.users; users[len(users)-1].Index > 0 {
 		text += fmt.Sprintf("u%d ", n.op.User+1)
 	}
 	s := j.note(kind, n.op.Client, text+n.op.Name+"("+n.op.Arg+")", "", result)
 	s.User, s.Op = n.op.User, n.op.Number
+	s.Places = slices.DeleteFunc(slices.Clone(places), func(p Place) bool { return strings.HasSuffix(p.Path, "_test.go") })
 }
 
 func (op *Op) result() string {
@@ -664,9 +665,4 @@ func waitOf(w *World, op *Op) Wait {
 		}
 	}
 	return wait
-}
-
-// placesOf returns where a request was sent, innermost first; nil if that is not known.
-func (j *journal) placesOf(call *goclient.Call) []bubble.Place {
-	return j.world.cfg.Places.Of(call)
 }

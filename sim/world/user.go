@@ -257,6 +257,7 @@ func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *Op) {
 	w.ops = append(w.ops, op)
 	u.op = op
 	w.notes = append(w.notes, note{op.Call, op, false})
+	w.cfg.Places.Note(op)
 	return op.ctx, op
 }
 

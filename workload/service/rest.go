@@ -48,7 +48,7 @@ func (e *episode) look(w *world.World) {
 			r.starts[c.Session] = start
 		}
 	}
-	for _, found := range slices.Concat(r.outOfDate(calls), r.orphans(), r.notUndone(e.done), r.silentEnds(e.of.Expiry)) {
+	for _, found := range slices.Concat(r.outOfDate(calls), r.orphans(), r.notUndone(e.done), r.silentEnds(e.of.Expiry), r.missing(e.of.Registers)) {
 		if !slices.ContainsFunc(e.found, func(v sim.Violation) bool { return v.Property == found.Property }) {
 			e.found = append(e.found, found)
 		}
@@ -111,6 +111,30 @@ func (r resting) notUndone(done []*world.Op) (found []sim.Violation) {
 	return found
 }
 
+// missing are instances that are ready and have no ephemeral znode, although no session has expired since their start.
+func (r resting) missing(registers bool) (found []sim.Violation) {
+	for _, i := range r.present {
+		start := i.starts
+		_, crashed := r.Crash(start.Client, start.Incarnation)
+		told := world.StampOf(i.user.(observed).LastExpiryStep())
+		if registers && !crashed && i.ready && start.Outcome == world.Running && told < start.Call && r.hasSettled(start.Call) && !r.hasBelow("/", start) {
+			found = append(found, sim.Violation{Property: "missing", Ops: []*world.Op{start}}.Saying(
+				"%s is ready since its start at step %d, no session of it has expired, and it has no ephemeral znode",
+				workload.Who(start), world.StepOf(start.Call)))
+		}
+	}
+	return found
+}
+
+// hasBelow reports whether the process of a call of Start has, or may have, an ephemeral znode below a path.
+func (r resting) hasBelow(root string, start *world.Op) (has bool) {
+	r.Servers().Walk(root, func(p string, n fakezk.NodeInfo) {
+		owner := r.starts[n.Stat.EphemeralOwner]
+		has = has || n.Stat.EphemeralOwner != 0 && (root == "/" || path.Dir(p) == root) && (owner == nil || inOneLife(owner, start))
+	})
+	return has
+}
+
 // silentEnds are ephemeral znodes that went with a session that expired, whose instance has been told and does not do what
 // it is to do then.
 func (r resting) silentEnds(does Expiry) (found []sim.Violation) {
@@ -141,13 +165,9 @@ func (r resting) silentEnds(does Expiry) (found []sim.Violation) {
 
 // hasAgain reports whether the process of a call of Start has, or may have, an ephemeral znode below the same parent as one
 // that it has lost, or has deleted one there since.
-func (r resting) hasAgain(lost world.Change, start *world.Op) (has bool) {
+func (r resting) hasAgain(lost world.Change, start *world.Op) bool {
 	own := func(other *world.Op) bool { return other == nil || inOneLife(other, start) }
-	r.Servers().Walk(path.Dir(lost.Path), func(p string, n fakezk.NodeInfo) {
-		owner := n.Stat.EphemeralOwner
-		has = has || owner != 0 && path.Dir(p) == path.Dir(lost.Path) && own(r.starts[owner])
-	})
-	return has || slices.ContainsFunc(r.Changes(), func(c world.Change) bool {
+	return r.hasBelow(path.Dir(lost.Path), start) || slices.ContainsFunc(r.Changes(), func(c world.Change) bool {
 		return c.Op == wire.OpDelete && c.By != 0 && c.Step >= lost.Step && c.Owner != 0 &&
 			path.Dir(c.Path) == path.Dir(lost.Path) && own(r.starts[c.Session])
 	})

@@ -120,6 +120,31 @@ func register(conn *zk.Conn) error {
 	return err
 }
 
+// keeps is a service whose instances have znodes of fixed names, and take what is there for their own, or replace it.
+func keeps(replaces bool) service.Service {
+	return service.Service{Registers: true, Start: func(ctx context.Context, i *service.Instance) error {
+		conn, _, err := zk.Connect(i.Servers, 4*time.Second, zk.WithLogger(quiet{}))
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		name := fmt.Sprint("/", i.Number)
+		_, err = conn.Create(name, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+		if errors.Is(err, zk.ErrNodeExists) && replaces {
+			conn.Delete(name, -1)
+			_, err = conn.Create(name, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+		} else if errors.Is(err, zk.ErrNodeExists) {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		i.Ready()
+		<-ctx.Done()
+		return nil
+	}}
+}
+
 // What a service at rest follows and has is judged: each mistake, which a published project made, is found.
 func TestExactBrokenAtRest(t *testing.T) {
 	busy := func(ctx context.Context, i *service.Instance) error {
@@ -141,6 +166,7 @@ func TestExactBrokenAtRest(t *testing.T) {
 		"waits for nil":     {registry{nilWatch: true}.service(service.Rejoins), "deaf", "no watch of its is armed there"},
 		"stays":             {registry{leaves: true, lasts: 3 * time.Second}.service(0), "orphan", "'s start, called at step "},
 		"does not undo":     {joining(false), "orphan", "'s join, which made it, failed at step "},
+		"takes the old one": {keeps(false), "missing", "no session of it has expired, and it has no ephemeral znode"},
 		"goes on":           {registry{dies: true, withoutEnd: true}.service(service.Dies), "silent-end", "its start goes on, which was to return then"},
 		"registers once":    {registry{onlyOnce: true}.service(service.Rejoins), "silent-end", "it has not made another one in its place"},
 		"asks all the time": {service.Service{Start: busy}, "progress", " requests while no time passed and no operation began or ended, in start"},
@@ -168,11 +194,12 @@ func TestExactCorrectAtRest(t *testing.T) {
 		of     service.Service
 		faults world.Faults
 	}{
-		"elector": {elector, world.AllFaults &^ world.Wrap},
-		"rejoins": {registry{}.service(service.Rejoins), world.AllFaults},
-		"dies":    {registry{dies: true}.service(service.Dies), world.AllFaults},
-		"ends":    {registry{lasts: 3 * time.Second}.service(service.Rejoins), world.AllFaults},
-		"undoes":  {joining(true), world.AllFaults},
+		"elector":  {elector, world.AllFaults &^ world.Wrap},
+		"rejoins":  {registry{}.service(service.Rejoins), world.AllFaults},
+		"dies":     {registry{dies: true}.service(service.Dies), world.AllFaults},
+		"replaces": {keeps(true), world.AllFaults},
+		"ends":     {registry{lasts: 3 * time.Second}.service(service.Rejoins), world.AllFaults},
+		"undoes":   {joining(true), world.AllFaults},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := test.of.Workload()

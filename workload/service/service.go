@@ -28,6 +28,8 @@
 //   - orphan: no ephemeral znode is left of a call of Start that has returned, 45 seconds without faults after that, if
 //     its process lives on; and if the service [Service.Undoes] what fails, none that the goroutine of a Do has made which
 //     returned an error. (What others have made beside it at that moment is not told apart, and not judged.)
+//   - missing: if the service [Service.Registers], an instance that is ready has an ephemeral znode, 45 seconds without
+//     faults after its start, unless one of its sessions has expired since.
 //   - silent-end: an instance that has been told that a session has expired, by which it had ephemeral znodes, does what
 //     [Expiry] says, 45 seconds without faults after that.
 //   - the service's own [Invariant]s, of what it has observed and done, and of the tree.
@@ -66,6 +68,7 @@ type Service struct {
 	Follows    []string
 	Expiry     Expiry // what an instance does whose session has expired; 0: anything
 	Undoes     bool   // says that what fails in [Instance.Do] leaves no ephemeral znode that it has made
+	Registers  bool   // says that an instance which is [Instance.Ready] has an ephemeral znode
 	Invariants []Invariant
 }
 

@@ -30,22 +30,23 @@ func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 const (
 	placesMax = 6
 	FramesMax = 48
+	wiredMax  = 1000 // requests over the wire whose goroutines are sought: a livelock repeats what is known
 )
 
-// Places notes where in the code of the recipe requests were sent. Only a replay has them: looking takes longer than
-// a step.
+// Places notes where in the code of the recipe requests were sent, and operations called by it. Only a replay has them:
+// looking takes longer than a step.
 type Places struct {
-	of   map[*goclient.Call][]Place
+	of   map[any][]Place
 	from map[*goclient.Call]string // over the wire: the goroutine that waits for the answer
 	dead map[string]bool           // goroutines of crashed processes, which wait for ever
 }
 
 func NewPlaces() *Places {
-	return &Places{of: map[*goclient.Call][]Place{}, from: map[*goclient.Call]string{}, dead: map[string]bool{}}
+	return &Places{of: map[any][]Place{}, from: map[*goclient.Call]string{}, dead: map[string]bool{}}
 }
 
-// Note is called on the goroutine that sends a request.
-func (p *Places) Note(call *goclient.Call) {
+// Note is called on the goroutine that sends a request, or calls an operation.
+func (p *Places) Note(call any) {
 	if p == nil {
 		return
 	}
@@ -61,8 +62,8 @@ func (p *Places) Note(call *goclient.Call) {
 	p.of[call] = stack
 }
 
-// Of returns where a request was sent, innermost first; nil if that is not known.
-func (p *Places) Of(call *goclient.Call) []Place {
+// Of returns where a request was sent or an operation called, innermost first; nil if that is not known.
+func (p *Places) Of(call any) []Place {
 	if p == nil {
 		return nil
 	}
@@ -72,7 +73,7 @@ func (p *Places) Of(call *goclient.Call) []Place {
 // NoteWire seeks the goroutine that has sent a request through go-zookeeper, whose own goroutine writes the frame. It
 // is one that waits for an answer to such a request, and for none of the pending ones. If several may be meant it does not guess.
 func (p *Places) NoteWire(call *goclient.Call, pending []*goclient.Call) {
-	if p == nil {
+	if p == nil || len(p.of) >= wiredMax {
 		return
 	}
 	var found []string

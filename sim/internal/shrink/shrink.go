@@ -248,7 +248,7 @@ func (s *Shrinker) lower() (improved bool) {
 func (s *Shrinker) dropChunks() (improved bool) {
 	for size := 16; size > 0; size /= 2 {
 		for i := len(s.best.Made) - size; i >= 0; i -= max(1, size/2) {
-			if i+size > len(s.best.Made) || !anyNonzero(s.best.Made[i:]) {
+			if i+size > len(s.best.Made) || !slices.ContainsFunc(s.best.Made[i:], func(m world.Made) bool { return m.Value != 0 }) {
 				continue
 			}
 			if s.try(slices.Delete(slices.Clone(s.best.Made), i, i+size)) {
@@ -257,10 +257,6 @@ func (s *Shrinker) dropChunks() (improved bool) {
 		}
 	}
 	return improved
-}
-
-func anyNonzero(all []world.Made) bool {
-	return slices.ContainsFunc(all, func(m world.Made) bool { return m.Value != 0 })
 }
 
 // aligned replays choices with a queue for each label, so that deleting what one client plans does not shift the
