@@ -203,8 +203,8 @@ func (p *foundIn) otherwise(results []result) (tests []string) {
 				g.bare = true
 			case missing && !g.present:
 				g.present = true
-			case g.kind != "service" && g.kind != "registry" && !g.absent:
-				g.absent, g.present = true, false
+			case !slices.Contains([]string{"service", "registry", "cache"}, g.kind) && !g.moved:
+				g.moved, g.absent, g.present = true, !g.absent, false
 			default:
 				continue
 			}
@@ -256,7 +256,7 @@ func (s *scanCmd) file(c *console.Context, m *module, f *file, dir, temp string,
 		case missing != nil && t.apart:
 			r.Outcome, r.Message = look, "the adapter needs a look: it could not be known what its users share, so it is not run"
 		case !s.NoRun:
-			if err := r.run(c, dir, program, fmt.Sprintf("-zktorture.episodes=%d", s.Episodes), fmt.Sprintf("-zktorture.seed=%d", s.Seed)); err != nil {
+			if err := r.run(c, missing != nil, dir, program, fmt.Sprintf("-zktorture.episodes=%d", s.Episodes), fmt.Sprintf("-zktorture.seed=%d", s.Seed)); err != nil {
 				return nil, err
 			}
 		}

@@ -43,11 +43,12 @@ type sources struct {
 	empties  map[string]*types.Var // the error by which a function may say that there is nothing
 	reaches  map[string]bool       // the functions that reach a client library
 	creates  map[string][]string   // what they create themselves: ephemeral, sequential
+	watches  map[string][]string   // what they watch themselves: GetW
 }
 
 func read(all []*packages.Package) *sources {
 	s := &sources{packages: all, bodies: map[string]*ast.FuncDecl{},
-		returns: map[string]types.Type{}, calls: map[string][]*types.Func{}, empties: map[string]*types.Var{}, reaches: map[string]bool{}, creates: map[string][]string{}}
+		returns: map[string]types.Type{}, calls: map[string][]*types.Func{}, empties: map[string]*types.Var{}, reaches: map[string]bool{}, creates: map[string][]string{}, watches: map[string][]string{}}
 	for _, p := range all {
 		for _, file := range p.Syntax {
 			for _, d := range file.Decls {
@@ -73,7 +74,7 @@ func (s *sources) readFunction(p *packages.Package, f *ast.FuncDecl) {
 	if !is {
 		return
 	}
-	name := object.FullName()
+	name := nameOf(object)
 	s.bodies[name] = f
 	ast.Inspect(f.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -95,10 +96,18 @@ func (s *sources) readFunction(p *packages.Package, f *ast.FuncDecl) {
 			}
 		case *ast.CallExpr:
 			s.creates[name] = append(s.creates[name], created(p.TypesInfo, n)...)
+			if called, is := n.Fun.(*ast.SelectorExpr); is && watch.MatchString(called.Sel.Name) {
+				s.watches[name] = append(s.watches[name], called.Sel.Name)
+			}
 		}
 		return true
 	})
 }
+
+// nameOf is a function's full name, whatever the types for its type parameters.
+func nameOf(f *types.Func) string { return typeArguments.ReplaceAllString(f.FullName(), "") }
+
+var typeArguments = regexp.MustCompile(`\[.*\]`)
 
 // returned reports whether the first result of a function is an interface other than error.
 func returned(f *types.Func) bool {
@@ -109,7 +118,7 @@ func returned(f *types.Func) bool {
 // gives is the type of the first result of a function, as far as its body shows it.
 func (s *sources) gives(f *types.Func, sees func(types.Object) bool) types.Type {
 	declared := f.Signature().Results().At(0).Type()
-	if t := s.returns[f.FullName()]; t != nil && sees(named(t)) && types.AssignableTo(t, declared) {
+	if t := s.returns[nameOf(f)]; t != nil && sees(named(t)) && types.AssignableTo(t, declared) {
 		return t
 	}
 	return declared
@@ -141,15 +150,15 @@ func (s *sources) reach(f *types.Func) bool {
 		return false
 	}
 	receiver := f.Signature().Recv()
-	if s.reaches[f.FullName()] || isClient(f.Pkg()) && (f.Name() == "Connect" || receiver != nil && isPointer(receiver.Type())) {
+	if s.reaches[nameOf(f)] || isClient(f.Pkg()) && (f.Name() == "Connect" || receiver != nil && isPointer(receiver.Type())) {
 		return true // a Conn's, or a Lock's
 	}
 	if receiver == nil {
-		return s.bodies[f.FullName()] == nil && s.wraps(f.Pkg())
+		return s.bodies[nameOf(f)] == nil && s.wraps(f.Pkg())
 	}
 	contract, is := receiver.Type().Underlying().(*types.Interface)
 	if !is {
-		return s.bodies[f.FullName()] == nil && s.wraps(f.Pkg())
+		return s.bodies[nameOf(f)] == nil && s.wraps(f.Pkg())
 	}
 	return speaks(contract) || slices.ContainsFunc(s.packages, func(p *packages.Package) bool {
 		return slices.ContainsFunc(p.Types.Scope().Names(), func(name string) bool {
@@ -170,8 +179,8 @@ func (s *sources) wraps(p *types.Package) bool {
 	return near.MatchString(p.Path()) && !isClient(p) && slices.ContainsFunc(p.Imports(), isClient)
 }
 
-// makes are all that a function creates, itself and by those that it calls.
-func (s *sources) makes(f *types.Func) []string {
+// all are what is known of a function, itself and of those that it calls.
+func (s *sources) all(f *types.Func, known map[string][]string) []string {
 	all, seen := map[string]bool{}, map[string]bool{}
 	var visit func(name string)
 	visit = func(name string) {
@@ -179,20 +188,20 @@ func (s *sources) makes(f *types.Func) []string {
 			return
 		}
 		seen[name] = true
-		for _, what := range s.creates[name] {
+		for _, what := range known[name] {
 			all[what] = true
 		}
 		for _, called := range s.calls[name] {
-			visit(called.FullName())
+			visit(nameOf(called))
 		}
 	}
-	visit(f.FullName())
+	visit(nameOf(f))
 	return slices.Sorted(maps.Keys(all))
 }
 
 // keysOf are the constant keys that a function looks up in a parameter of type map[string]string.
 func (s *sources) keysOf(f *types.Func, param string) (keys []string) {
-	body := s.bodies[f.FullName()]
+	body := s.bodies[nameOf(f)]
 	if body == nil {
 		return nil
 	}
@@ -217,10 +226,11 @@ type target struct {
 	by               *types.Func // a function or a method that makes one; nil: a composite literal
 	kind             string      // one of kinds
 	take, give, asks *types.Func
-	creates          []string
-	bare             bool // its path is given as a key, without a slash
+	creates, watches []string
+	bare             bool // its path is given as a key, without a slash, or a key is a path
 	absent           bool // nothing is at its path to begin with
 	present          bool // there always is a znode
+	moved            bool // it was tried otherwise
 }
 
 // name is the type's, as a part of a name.
@@ -247,7 +257,7 @@ func (s *sources) targets(p *packages.Package, sees func(types.Object) bool) (al
 		}
 	}
 	for _, f := range functionsOf(p.Types) {
-		if sees(f) && f.Signature().TypeParams() == nil {
+		if sees(f) {
 			for i, result := range slices.Collect(f.Signature().Results().Variables()) {
 				t := result.Type()
 				if i == 0 {
@@ -261,7 +271,7 @@ func (s *sources) targets(p *packages.Package, sees func(types.Object) bool) (al
 		return slices.ContainsFunc(all, func(g *target) bool { return named(g.t) == n })
 	}
 	for _, name := range p.Types.Scope().Names() {
-		if n, is := p.Types.Scope().Lookup(name).(*types.TypeName); is && !n.IsAlias() {
+		if n, is := p.Types.Scope().Lookup(name).(*types.TypeName); is && !n.IsAlias() && !generic(n.Type()) {
 			if _, is := n.Type().Underlying().(*types.Struct); is && !made(n) {
 				add(types.NewPointer(n.Type()), nil)
 			}
@@ -270,19 +280,48 @@ func (s *sources) targets(p *packages.Package, sees func(types.Object) bool) (al
 	return all
 }
 
-// functionsOf are a package's functions, and the methods of its types.
+// functionsOf are a package's functions, and the methods of its types. What is generic is with a type for each of its
+// parameters, the first one that fits.
 func functionsOf(p *types.Package) (all []*types.Func) {
 	for _, name := range p.Scope().Names() {
 		switch o := p.Scope().Lookup(name).(type) {
 		case *types.Func:
-			all = append(all, o)
+			if f := instance(o); f != nil {
+				all = append(all, f)
+			}
 		case *types.TypeName:
-			if n, is := o.Type().(*types.Named); is && n.TypeParams() == nil {
+			if n, is := o.Type().(*types.Named); is && !generic(n) {
 				all = slices.AppendSeq(all, n.Methods())
 			}
 		}
 	}
 	return all
+}
+
+func generic(t types.Type) bool {
+	n, is := t.(*types.Named)
+	return is && n.TypeParams() != nil
+}
+
+// instance is a function itself, or one of a function with type parameters; nil if neither type fits one.
+func instance(f *types.Func) *types.Func {
+	var args []types.Type
+	var names []string
+	for p := range f.Signature().TypeParams().TypeParams() {
+		kind := types.String
+		if !types.Satisfies(types.Typ[kind], p.Constraint().Underlying().(*types.Interface)) {
+			kind = types.Int
+		}
+		args, names = append(args, types.Typ[kind]), append(names, types.Typ[kind].Name())
+	}
+	if args == nil {
+		return f
+	}
+	of, err := types.Instantiate(nil, f.Signature(), args, true)
+	if err != nil {
+		return nil
+	}
+	return types.NewFunc(f.Pos(), f.Pkg(), f.Name()+"["+strings.Join(names, ", ")+"]", of.(*types.Signature))
 }
 
 // Roles of methods, by their names.
@@ -300,9 +339,12 @@ var (
 	leaves   = regexp.MustCompile(`^(Leave|Exit)$`)
 	enlists  = regexp.MustCompile(`^(Register|RegisterService|RegisterInstance|Announce|Join|AddNode|Registry)$`)
 	delists  = regexp.MustCompile(`^(Deregister|Unregister|UnRegister|DeRegister|UnregisterService|DeregisterInstance|Leave|Withdraw)$`)
+	listens  = regexp.MustCompile(`^(Get|Value|Values|Data|Load|Current|Snapshot|Config|List|Members|Instances|Nodes|Hosts|Addresses|Endpoints|Services|Children|Peers|All)$`)
 	begins   = regexp.MustCompile(`^(Run|Start|Watch|Serve|Init|Listen|Loop|Create|Connect|Open)$`)
 	finishes = regexp.MustCompile(`^(Stop|Close|Shutdown)$`)
 
+	watch         = regexp.MustCompile(`^(Get|Children|Exists)W$`)
+	likeRegistry  = regexp.MustCompile(`(?i)announce|regist|advertis|presence`)
 	likeEmpty     = regexp.MustCompile(`^[eE]rr.*(Empty|Nothing|No[A-Z][a-z]+)|Empty$`)
 	likeSemaphore = regexp.MustCompile(`(?i)semaphore|^sem$|permits|limiter`)
 	likeCount     = regexp.MustCompile(`(?i)^n$|limit|max|permit|size|count|lease|slot|capacity|part(y|ies)|member|num|total`)
@@ -320,7 +362,7 @@ var kinds = []struct {
 
 // classify says which kind a type's methods fit, and whether they reach ZooKeeper.
 func (s *sources) classify(g *target) bool {
-	made := g.by != nil && s.reaches[g.by.FullName()]
+	made := g.by != nil && s.reaches[nameOf(g.by)]
 	if g.by != nil && g.by.Signature().Recv() != nil {
 		made = made || s.touches(g.by.Signature().Recv().Type())
 	}
@@ -337,6 +379,7 @@ func (s *sources) classify(g *target) bool {
 		}
 		return found
 	}
+	var told *types.Func
 	talks := func(f *types.Func) bool { return f != nil && (s.reach(f) || types.IsInterface(g.t) && made) }
 	for _, k := range kinds {
 		g.take, g.give, g.asks = find(k.take), find(k.give), find(k.asks)
@@ -349,26 +392,55 @@ func (s *sources) classify(g *target) bool {
 		case "doublebarrier":
 			fits = fits && g.counts()
 		case "counter":
-			fits = fits && number(g.take.Signature().Params()) != nil && number(g.give.Signature().Results()) != nil
+			if g.give != nil && number(g.give.Signature().Results()) == nil {
+				g.give = nil
+			}
+			fits = talks(g.take) && (g.give != nil || number(g.take.Signature().Results()) != nil)
 		case "service":
 			if g.take != nil && !endless(g.take) {
 				g.take = nil
 			}
-			fits = talks(g.take) || made && !types.IsInterface(g.t) && s.touches(g.t)
+			told = find(listens) // of what it knows, perhaps
+			caches := g.by != nil && told != nil && len(s.all(g.by, s.watches)) > 0
+			fits = talks(g.take) || made && !types.IsInterface(g.t) && (s.touches(g.t) || caches)
 		}
 		if fits && (k.asks == nil || g.asks != nil) {
 			g.kind = k.name
-			for _, f := range []*types.Func{g.by, g.take} {
+			for _, f := range []*types.Func{g.by, s.carriesOut(g.by, g.take)} {
 				if f != nil {
-					g.creates = append(g.creates, s.makes(f)...)
+					g.creates = append(g.creates, s.all(f, s.creates)...)
+					g.watches = append(g.watches, s.all(f, s.watches)...)
 				}
 			}
 			slices.Sort(g.creates)
 			g.creates = slices.Compact(g.creates)
+			switch {
+			case g.kind != "service":
+			case likeRegistry.MatchString(g.name()) && g.joins(): // as long as it is there
+				g.kind, g.take, g.give = "registry", nil, nil
+			case told != nil && !s.reach(told) && len(g.watches) > 0: // it has to follow what it tells of
+				g.kind, g.present = "cache", true
+			}
+			g.absent = (g.kind == "lock" || g.kind == "election") && slices.Contains(g.creates, "ephemeral") // which is at its path, likely
 			return true
 		}
 	}
 	return false
+}
+
+// carriesOut is the method of what a function returns as an interface, as far as its body shows it.
+func (s *sources) carriesOut(by, method *types.Func) *types.Func {
+	if by != nil && method != nil && s.returns[nameOf(by)] != nil {
+		if of := types.NewMethodSet(s.returns[nameOf(by)]).Lookup(method.Pkg(), method.Name()); of != nil {
+			return of.Obj().(*types.Func)
+		}
+	}
+	return method
+}
+
+// joins reports whether a target creates ephemeral znodes.
+func (g *target) joins() bool {
+	return slices.Contains(g.creates, "ephemeral") || slices.Contains(g.creates, "ephemeral sequential")
 }
 
 // counts reports whether the constructor of a target takes a number of users.

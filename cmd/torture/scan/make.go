@@ -27,6 +27,7 @@ type maker struct {
 	making  map[string]bool   // types, against circles
 	paths   int               // strings that were taken for the path
 	inArgs  bool              // the values are arguments of calls: whom is registered, and not where the servers are
+	served  bool              // it has been told where the servers are
 }
 
 var (
@@ -94,7 +95,7 @@ func (m *maker) guess(expression, what string) string {
 
 // dial is a connection of a client library, and its events.
 func (m *maker) dial(client *types.Package) (conn, events string) {
-	conn, events = "conn", "events"
+	conn, events, m.served = "conn", "events", true
 	if !m.taken["conn"] {
 		m.taken["conn"], m.taken["events"] = true, true
 		option := ""
@@ -173,7 +174,10 @@ func (m *maker) value(t types.Type, name string, of *types.Func) string {
 		if u.Empty() {
 			return `"scan"`
 		}
-		if made := cmp.Or(m.silent(t), m.made(t)); made != "" {
+		if log := m.silent(t); log != "" {
+			return log
+		}
+		if made := m.made(t); made != "" {
 			return made
 		}
 	case *types.Signature:
@@ -195,7 +199,8 @@ func (m *maker) basic(t types.Type, u *types.Basic, name string) string {
 		return m.typed(t) + "(" + expression + ")"
 	}
 	switch {
-	case u.Info()&types.IsString != 0 && !m.inArgs && likeServers.MatchString(name) && !strings.Contains(strings.ToLower(name), "path"):
+	case u.Info()&types.IsString != 0 && !m.inArgs && !(m.served && likeSelf.MatchString(name)) && likeServers.MatchString(name) && !strings.Contains(strings.ToLower(name), "path"):
+		m.served = true
 		return convert(m.imported("strings", "strings") + ".Join(" + m.servers + `, ",")`)
 	case u.Info()&types.IsString != 0 && likeSelf.MatchString(name):
 		return convert(m.self)
@@ -226,6 +231,7 @@ func (m *maker) slice(t types.Type, u *types.Slice, name string) string {
 	case basic && b.Kind() == types.Uint8:
 		return m.typed(t) + `("scan")`
 	case basic && b.Kind() == types.String && !m.inArgs && (likeServers.MatchString(name) || !likePath.MatchString(name)):
+		m.served = true
 		return m.servers
 	case basic && b.Kind() == types.String:
 		return m.typed(t) + `{"scan"}`
@@ -342,7 +348,7 @@ func (m *maker) made(t types.Type) string {
 	for _, p := range m.packages {
 		for _, f := range functionsOf(p.Types) {
 			results := f.Signature().Results()
-			if m.sees(f) && f.Signature().TypeParams() == nil && results.Len() > 0 && types.AssignableTo(m.gives(f, m.sees), t) &&
+			if m.sees(f) && results.Len() > 0 && types.AssignableTo(m.gives(f, m.sees), t) &&
 				!(f.Signature().Recv() != nil && types.AssignableTo(f.Signature().Recv().Type(), t)) {
 				found = append(found, f)
 			}
@@ -431,7 +437,7 @@ func (m *maker) arguments(f *types.Func) (all []string) {
 // shares is the path of what is shared, or a key without a slash: stores put that there themselves.
 func (m *maker) shares(name string) string {
 	m.paths++
-	if strings.EqualFold(name, "key") || m.g.bare {
+	if strings.EqualFold(name, "key") != m.g.bare {
 		return "scanKey(" + m.path + ")"
 	}
 	return m.path

@@ -108,7 +108,7 @@ func TestScanExact(t *testing.T) {
 	c := scan(t, &out)
 	styles(t)
 	there, _ := os.ReadFile(filepath.Join("there", fileName))
-	s := &scanCmd{Packages: []string{"./locked", "./counted", "./elected", "./kept", "./there", "./plain"}, Episodes: 300, Seed: 1, JSON: true}
+	s := &scanCmd{Packages: []string{"./locked", "./counted", "./elected", "./kept", "./there", "./plain", "./guarded", "./delayed", "./listed", "./followed"}, Episodes: 300, Seed: 1, JSON: true}
 	if err := s.Run(c); err != console.VerdictError(console.ExitViolation) {
 		t.Fatal(err)
 	}
@@ -117,12 +117,22 @@ func TestScanExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
+	stories := ""
 	for _, r := range results {
+		stories += r.Story
 		got = append(got, fmt.Sprintf("%s %s %s", filepath.Base(r.Package), r.Outcome, r.Property))
 	}
-	if want := []string{"counted found exclusion", "elected found belief", "locked found orphan", "elected look ", "kept look ",
-		"counted clean ", "counted clean ", "there clean "}; !slices.Equal(got, want) {
+	if want := []string{"counted found exclusion", "guarded found exclusion", "delayed found lost-update", "listed found missing",
+		"elected found belief", "locked found orphan", "followed found deaf", "elected look ", "kept look ",
+		"counted clean ", "counted clean ", "delayed clean ", "listed clean ", "there clean "}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q:\n%s", got, want, out.String())
+	}
+	for _, line := range []string{
+		"callbacks.go:30, in (*Caller).Run", "config.go:24, in Follow", "registry.go:19, in (*Registry).Register",
+	} {
+		if !strings.Contains(stories, line) {
+			t.Errorf("no story tells of %s:\n%s", line, stories)
+		}
 	}
 	if now, _ := os.ReadFile(filepath.Join("there", fileName)); string(now) != string(there) {
 		t.Errorf("a file that was there has changed:\n%s", now)

@@ -190,6 +190,14 @@ func (w *writer) counter() string {
 	w.imported("context", "context")
 	delta := number(w.g.take.Signature().Params())
 	method := func(params string, f *types.Func) (text string, sum bool) {
+		const unsupported = "return 0, errors.ErrUnsupported"
+		begin := "made, err := a.get()\nif err != nil {\nreturn 0, scanError(err)\n}\n"
+		switch {
+		case f == nil:
+			return "func (a *scanNAME) " + params + " (int64, error) { " + unsupported + " }\n\n", false
+		case f == w.g.take && delta == nil:
+			begin = "if delta != 1 {\n" + unsupported + "\n}\n" + begin
+		}
 		var args []string
 		for p := range f.Signature().Params().Variables() {
 			switch {
@@ -211,8 +219,8 @@ func (w *writer) counter() string {
 			return "", false
 		}
 		result := map[bool]string{true: "int64(n)", false: "0"}[told != nil]
-		return fmt.Sprintf("func (a *scanNAME) %s (int64, error) {\nmade, err := a.get()\nif err != nil {\nreturn 0, scanError(err)\n}\n%s\nreturn %s, scanError(err)\n}\n\n",
-			params, strings.Replace(assigned(list, "made."+f.Name()+"("+strings.Join(args, ", ")+")"), "err := ", "err = ", map[bool]int{false: 1}[told != nil]), result), told != nil
+		return fmt.Sprintf("func (a *scanNAME) %s (int64, error) {\n%s%s\nreturn %s, scanError(err)\n}\n\n",
+			params, begin, strings.Replace(assigned(list, "made."+f.Name()+"("+strings.Join(args, ", ")+")"), "err := ", "err = ", map[bool]int{false: 1}[told != nil]), result), told != nil
 	}
 	add, sum := method("Add(ctx context.Context, delta int64)", w.g.take)
 	get, _ := method("Get(ctx context.Context)", w.g.give)
@@ -374,7 +382,7 @@ func (w *writer) queue() string {
 	}
 	putsString, a := stringly(w.g.take, (*types.Signature).Params)
 	getsString, b := stringly(w.g.give, (*types.Signature).Results)
-	if !a || !b || w.g.take.Signature().Params().Len() > 2 || w.g.give.Signature().Params().Len() > 1 {
+	if !a || !b || w.g.give.Signature().Params().Len() > 1 {
 		return ""
 	}
 	if putsString {
@@ -382,11 +390,17 @@ func (w *writer) queue() string {
 	}
 	args := func(f *types.Func, item string) string {
 		var all []string
+		put := false
 		for p := range f.Signature().Params().Variables() {
-			if types.TypeString(p.Type(), nil) == "context.Context" {
+			switch text := types.TypeString(p.Type().Underlying(), nil); {
+			case types.TypeString(p.Type(), nil) == "context.Context":
 				all = append(all, "ctx")
-			} else {
-				all = append(all, item)
+			case !put && (text == "string" || strings.HasPrefix(text, "[]")):
+				all, put = append(all, item), true
+			case types.TypeString(p.Type(), nil) == "time.Duration":
+				all = append(all, "0") // it is due at once
+			default:
+				all = append(all, w.value(p.Type(), p.Name(), f))
 			}
 		}
 		return "made." + f.Name() + "(" + strings.Join(all, ", ") + ")"
@@ -401,7 +415,7 @@ func (w *writer) queue() string {
 		data = "[]byte(data)"
 	}
 	says := ""
-	if empty := w.empties[w.g.give.FullName()]; empty != nil && w.sees(empty) {
+	if empty := w.empties[nameOf(w.g.give)]; empty != nil && w.sees(empty) {
 		says = " || errors.Is(err, " + w.object(empty) + ")"
 	} else {
 		w.unknown = append(w.unknown, "how "+w.g.give.Name()+" says that there is nothing")
@@ -424,7 +438,7 @@ func (w *writer) service() string {
 	deferred := ""
 	for m := range types.NewMethodSet(w.g.t).Methods() {
 		f := m.Obj().(*types.Func)
-		if finishes.MatchString(f.Name()) && f.Signature().Params().Len() == 0 && f != w.g.give {
+		if finishes.MatchString(f.Name()) && f.Signature().Params().Len() == 0 {
 			deferred = "defer made." + f.Name() + "()\n"
 		}
 	}
@@ -446,8 +460,16 @@ func (w *writer) service() string {
 			body = "go func() {\n" + assigned(list, call) + "\n}()\n"
 		}
 	}
+	says := ""
+	if w.g.kind == "registry" && w.g.joins() && strings.Contains(strings.Join(w.lines, "")+body, "i.Number") {
+		says, body = "Registers: true, ", body+"i.Ready()\n"
+	}
+	if w.g.kind == "cache" {
+		says = "Follows: []string{path}, "
+		body += fmt.Sprintf("if i.Number == 0 {\ngo scanChanges(ctx, i.Servers, path, %v)\n}\n", slices.Contains(w.g.watches, "ChildrenW"))
+	}
 	body += "<-ctx.Done()\n"
-	if w.g.kind == "registry" {
+	if w.g.kind == "registry" && w.g.give != nil {
 		call, _ := w.invoke(w.g.give, "context.Background()", nil)
 		list, _ := results(w.g.give, nil)
 		body += assigned(list, call) + "\n"
@@ -461,8 +483,8 @@ func (w *writer) service() string {
 	if strings.Contains(whole, "path") {
 		used = "const path = \"/scan\"\n"
 	}
-	return fmt.Sprintf("// TestScanNAME tortures %s as a whole service: what is made runs in each instance.\nfunc TestScanNAME(t *testing.T) {\nscanTest(t, func(o ...workload.Option) *workload.Workload { return %s.Service{Start: func(ctx context.Context, i *%s.Instance) error {\n%s%s\nmade, err := func() (made %s, err error) {\n%s\n}()\nif err != nil {\nreturn err\n}\n%s_ = made\n%sreturn nil\n}}.Workload(%s...) })\n}\n\n",
-		w.g.name(), service, service, used, strings.Join(w.eager, "\n"), w.typed(w.g.t), lines, deferred, body,
+	return fmt.Sprintf("// TestScanNAME tortures %s as a whole service: what is made runs in each instance.\nfunc TestScanNAME(t *testing.T) {\n%sscanTest(t, func(o ...workload.Option) *workload.Workload { return %s.Service{%sStart: func(ctx context.Context, i *%s.Instance) error {\n%s\nmade, err := func() (made %s, err error) {\n%s\n}()\nif err != nil {\nreturn err\n}\n%s_ = made\n%sreturn nil\n}}.Workload(%s...) })\n}\n\n",
+		w.g.name(), used, service, says, service, strings.Join(w.eager, "\n"), w.typed(w.g.t), lines, deferred, body,
 		map[bool]string{false: "o", true: "append(o, workload.SetUp(func(c recipes.Conn, _ string) error { return scanThere(c, \"/scan\") }))"}[w.g.present])
 }
 
@@ -511,6 +533,27 @@ func scanThere(c recipes.Conn, path string) error {
 		return nil
 	}
 	return err
+}
+
+// scanChanges changes a znode, or what is below it, some times.
+func scanChanges(ctx context.Context, servers []string, path string, below bool) {
+	conn, _, err := zk.Connect(servers, 10*time.Second)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	for n := range 3 {
+		select {
+		case <-time.After(3 * time.Second):
+		case <-ctx.Done():
+			return
+		}
+		if below {
+			conn.Create(fmt.Sprint(path, "/", n), nil, 0, zk.WorldACL(zk.PermAll))
+		} else {
+			conn.Set(path, fmt.Append(nil, n), -1)
+		}
+	}
 }
 
 // scanKey is a path as a key of a store, without a slash.
