@@ -7,16 +7,17 @@ import (
 	"github.com/zktorture/zktorture/internal/digest"
 )
 
-// StateHash hashes everything on which depends what the client will do, but for what its goroutines remember. tag names
-// the operation behind a [Call.Tag]: tags themselves may differ where nothing else does.
-func (c *Client) StateHash(v fakezk.View, tag func(int64) int64) uint64 {
+// StateHash hashes everything on which depends what the client will do, but for what its goroutines remember: of its own,
+// and what the servers have for it, which others change too. tag names the operation behind a [Call.Tag]: tags themselves
+// may differ where nothing else does.
+func (c *Client) StateHash(v fakezk.View, tag func(int64) int64) (own, others uint64) {
 	h := hasher{view: v, servers: c.servers, tag: tag}
 	h.Ints(c.session.Load(), int64(c.server.Load()), int64(c.state.Load()), c.timeout, int64(len(c.creds)))
 	for _, b := range [...]bool{c.connected, c.events.silent, c.closing.Load(), c.closed.Load(), c.killed.Load()} {
 		h.Bool(b)
 	}
 	if c.connected {
-		h.Int(int64(v.ConnectionHash(c.servers, c.conn)))
+		h.others.Int(int64(v.ConnectionHash(c.servers, c.conn)))
 	}
 	for _, list := range [...][]*Call{c.unsent, c.sent, c.waiting} {
 		h.Int(int64(len(list)))
@@ -27,10 +28,10 @@ func (c *Client) StateHash(v fakezk.View, tag func(int64) int64) uint64 {
 	}
 	// Servers that are alike look at what the client has seen only to tell whether a watched node has changed since.
 	if !v.AlikeIn(c.servers) {
-		h.Int(c.lastZxid)
+		h.others.Int(c.lastZxid)
 	} else {
 		for _, w := range c.watches {
-			h.changed(w.path, c.lastZxid)
+			h.changed(w.path, w.kind, w.tag, c.lastZxid)
 		}
 	}
 	for _, w := range c.watches {
@@ -38,12 +39,13 @@ func (c *Client) StateHash(v fakezk.View, tag func(int64) int64) uint64 {
 	}
 	h.events(&c.events)
 	h.stalls(&c.stalls, c.expiries)
-	return uint64(h.Sum)
+	return uint64(h.Sum), uint64(h.others)
 }
 
 // hasher hashes a client.
 type hasher struct {
 	digest.Sum
+	others  digest.Sum
 	view    fakezk.View
 	servers *fakezk.Ensemble
 	tag     func(int64) int64
@@ -74,26 +76,29 @@ func (h *hasher) stalls(s *stalls, expiries int) {
 	}
 }
 
-func (h *hasher) changed(path string, zxid int64) {
+// changed adds whether a watch fires when it is armed again. Who else is watching matters to judges, of each.
+func (h *hasher) changed(path string, kind watchKind, tag, zxid int64) {
 	data, children := h.view.ChangedSince(h.servers, zxid, path)
-	h.Bool(data)
-	h.Bool(children)
+	h.others.Text(path)
+	h.others.Ints(int64(kind), h.tag(tag))
+	h.others.Bool(data && kind == watchData || children && kind == watchChild)
 }
 
 // request hashes a request under way, what it says that the client has seen as StateHash does.
 func (h *hasher) request(r fakezk.Request) int64 {
-	apart := *h
-	apart.Sum = 0
-	if r.RelativeZxid != 0 && h.view.AlikeIn(h.servers) {
-		for _, list := range r.WatchLists() {
+	var apart digest.Sum
+	if !h.view.AlikeIn(h.servers) {
+		h.others.Int(r.RelativeZxid)
+	} else if r.RelativeZxid != 0 {
+		for kind, list := range r.WatchLists() {
 			for _, path := range *list {
-				apart.changed(path, r.RelativeZxid)
+				h.changed(path, watchKind(kind), 0, r.RelativeZxid)
 			}
 		}
-		r.RelativeZxid = 0
 	}
-	r.AddTo(&apart.Sum)
-	return int64(apart.Sum)
+	r.RelativeZxid = 0
+	r.AddTo(&apart)
+	return int64(apart)
 }
 
 func (h *hasher) events(e *events) {

@@ -78,7 +78,7 @@ func measureCertificates(ctx context.Context) (any, error) {
 			}
 		}
 	}
-	data := facts{"Rows": rows, "Reductions": prove.AllReductions.Texts(), "NotCovered": prove.NotCovered, "Most": searchMax}
+	data := facts{"Rows": rows, "Reductions": prove.Texts(prove.AllReductions), "NotCovered": prove.NotCovered, "Most": searchMax}
 	return data, errors.Join(problems...)
 }
 

@@ -34,7 +34,7 @@ func TestSmallCertificates(t *testing.T) {
 		}
 		rows = append(rows, row)
 	}
-	text, err := fill("certificates", facts{"Rows": rows, "Reductions": prove.AllReductions.Texts(),
+	text, err := fill("certificates", facts{"Rows": rows, "Reductions": prove.Texts(prove.AllReductions),
 		"NotCovered": prove.NotCovered, "Most": searchMax})
 	if err != nil || strings.Count(text, "COMPLETE |") != len(rows) {
 		t.Errorf("%s, %v", text, err)

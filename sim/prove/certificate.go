@@ -71,7 +71,7 @@ var NotCovered = []string{
 		"its torture is cut off",
 	"what a recipe reads elsewhere than from ZooKeeper, its timers and the workload",
 	"a recipe, or a judge, that tells clients with equal plans apart by their numbers, sessions or identities",
-	"a state whose hash, of 64 bits, is that of another",
+	"a state, or a part of one, whose hash, of 64 bits, is that of another",
 }
 
 // Certify makes the certificate of a result of a search; an error if it is no ground for one.
@@ -87,7 +87,7 @@ func Certify(cfg sim.Config, r sim.Result) (*Certificate, error) {
 		Format: CertificateFormat, Workload: r.Workload, Recipe: r.Recipe, Clients: cfg.Clients, Users: cfg.Users,
 		Ops: cfg.Ops, Faults: cfg.Faults.String(), AtMost: cfg.AtMost, Plain: cfg.Plain, Verdict: r.Verdict,
 		Extent: r.Extent.Word, States: r.Extent.States, Ends: r.Extent.Ends, Runs: r.Extent.Runs,
-		Digest: digest.Hex(r.Extent.Digest), Reductions: (AllReductions &^ cfg.Without).Texts(), NotCovered: NotCovered,
+		Digest: digest.Hex(r.Extent.Digest), Reductions: Texts(AllReductions &^ cfg.Without), NotCovered: NotCovered,
 		NotJudged: r.NotJudged, Waived: r.Waived, Build: digest.Build(),
 	}
 	c.Seal, err = c.seal()

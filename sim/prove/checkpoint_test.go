@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/internal/bound"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
 )
@@ -21,6 +22,7 @@ func searchOf(t *testing.T, cfg sim.Config) sim.Result {
 func searchIn(t *testing.T, w world.Workload, cfg sim.Config) sim.Result {
 	t.Helper()
 	cfg.Strategy, cfg.AtMost, cfg.Whole, cfg.NoShrink = sim.Exhaustive, 1, true, true
+	cfg.Without = bound.ReduceRuns // as a search does that may go on
 	r, err := sim.Run(t.Context(), w, cfg)
 	if err != nil {
 		t.Fatal(err)

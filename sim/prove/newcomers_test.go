@@ -116,7 +116,7 @@ func orders(n int) (all [][]int) {
 // them sees the same.
 func TestWhichNewcomerActsFirstCannotBeSeen(t *testing.T) {
 	testkit.ManyWorlds(t)
-	runs := testkit.Sized(1000, 3000)
+	runs := testkit.Sized(1200, 3000)
 	worlds := []scribble{
 		{{"make"}, {"make"}}, {{"enlist"}, {"enlist"}}, {{"tell"}, {"tell"}}, {{"await", "make"}, {"await", "make"}},
 		{{"remove"}, {"make"}, {"remove"}}, {{"doze"}, {"doze"}, {"make"}}, {{"make"}, {"make"}, {"make"}},

@@ -32,6 +32,9 @@ func (c Extent) String() string {
 	case Complete:
 		return fmt.Sprintf("COMPLETE: %d executions to their end, %d states, %d runs", c.Ends, c.States, c.Runs)
 	case Bounded:
+		if c.Estimated == 0 {
+			return fmt.Sprintf("BOUNDED (%s): not finished: %d runs, %d states", c.Reason, c.Runs, c.States)
+		}
 		return fmt.Sprintf("BOUNDED (%s): not finished: %d of an estimated %d runs", c.Reason, c.Runs, c.Estimated)
 	}
 	return fmt.Sprintf("SAMPLED (%d)", c.Episodes)

@@ -16,7 +16,7 @@ import (
 // keep in their variables need not be looked at.
 type keeping struct {
 	delivered [ClientsMax]deliveries
-	history   digest.Sum       // calls, returns, changes, ends of sessions and processes
+	history   []Moment         // calls, returns, changes, ends of sessions and processes, since they were taken
 	outside   digest.Sum       // what is done outside; no judge knows when
 	names     map[int64]int64  // of operations, by number: equal wherever the same user has begun as many
 	begun     map[[2]int]int64 // operations, by client and user
@@ -56,7 +56,9 @@ func (t *deliveries) add(what int64, content ...int64) {
 	t.sum.Ints(content...)
 }
 
-// What is in a history.
+// Moment is a hash of what judges see of one moment of the history, and what that is.
+type Moment struct{ What, Hash uint64 }
+
 const (
 	keptCall = iota + 1
 	keptReturn
@@ -65,6 +67,16 @@ const (
 	keptUnreachable
 	keptTold
 )
+
+func (m *keeping) add(what uint64, d digest.Sum) {
+	m.history = append(m.history, Moment{what, uint64(d)})
+}
+
+// History is what has happened since it was asked for last, in memory that is used again.
+func (w *View) History() []Moment {
+	defer func() { w.kept.history = w.kept.history[:0] }()
+	return w.kept.history
+}
 
 // keep lets a world keep what a search needs.
 func keep(w *World) {
@@ -104,10 +116,12 @@ func (m *keeping) note(n note) {
 		m.begun[user]++
 		m.names[n.op.Number] = int64(n.op.Client)<<40 | int64(n.op.User)<<32 | m.begun[user]
 	}
-	h := &m.history
+	var h digest.Sum
+	what := uint64(keptCall)
 	h.Bool(StepOf(n.stamp) == m.deaf) // see CutOff, which includes both ends
-	if h.Ints(keptCall, m.name(n.op.Number)); n.end {
-		h.Ints(keptReturn, int64(n.op.Outcome), n.op.SessionAt, int64(n.op.ExpiriesSeen), int64(n.op.Incarnation))
+	if h.Int(m.name(n.op.Number)); n.end {
+		what = keptReturn
+		h.Ints(int64(n.op.Outcome), n.op.SessionAt, int64(n.op.ExpiriesSeen), int64(n.op.Incarnation))
 		h.Text(n.op.Result)
 		h.Bool(n.op.Cancelled)
 	}
@@ -116,6 +130,7 @@ func (m *keeping) note(n note) {
 	if n.op.Err != nil {
 		h.Text(n.op.Err.Error())
 	}
+	m.add(what, h)
 }
 
 // change keeps a change of the tree or of the sessions.
@@ -123,18 +138,22 @@ func (m *keeping) change(c fakezk.Change, actor int64) {
 	if m == nil {
 		return
 	}
-	m.history.Ints(keptChange, c.Zxid, c.Time, int64(c.Op), c.Session, c.Owner, m.name(actor))
-	m.history.Text(c.Path)
-	m.history.Bytes(c.Data)
-	m.history.Bool(c.Sequential)
+	var h digest.Sum
+	h.Ints(c.Zxid, c.Time, int64(c.Op), c.Session, c.Owner, m.name(actor))
+	h.Text(c.Path)
+	h.Bytes(c.Data)
+	h.Bool(c.Sequential)
+	m.add(keptChange, h)
 }
 
 // over keeps what is known of what an operation got.
 func (m *keeping) over(op *Op) {
 	if m != nil {
-		m.history.Ints(keptTold, m.name(op.Number))
-		m.history.Bool(op.Told != 0)
-		m.history.Bool(op.SelfEnded)
+		var h digest.Sum
+		h.Int(m.name(op.Number))
+		h.Bool(op.Told != 0)
+		h.Bool(op.SelfEnded)
+		m.add(keptTold, h)
 	}
 }
 
@@ -151,7 +170,7 @@ func (m *keeping) outsideOf(call *outsideCall, result string) {
 // death keeps that a process has died.
 func (m *keeping) death(p *process) {
 	if m != nil {
-		m.history.Ints(keptDeath, int64(p.id))
+		m.add(keptDeath, digest.Sum(p.id))
 		m.deliveredTo(p.id).add(deliveredDeath)
 	}
 }
@@ -159,7 +178,7 @@ func (m *keeping) death(p *process) {
 // unreachable keeps that a process has not heard for so many milliseconds.
 func (m *keeping) unreachable(p *process, ms int64) {
 	if m != nil {
-		m.history.Ints(keptUnreachable, int64(p.id), ms)
+		m.add(keptUnreachable, digest.Sum(int64(p.id)<<32|ms))
 		m.deaf = p.world.step
 	}
 }
@@ -192,13 +211,14 @@ func (m *keeping) struck(p *process) {
 	}
 }
 
-// StateHash hashes all on which depend what can happen from here on, and what the judges will say of it. It is taken
-// where a choice is due and every goroutine waits, so that nothing is on its way from the recipe to the world.
+// StateHash hashes all on which depend, with the history, what can happen from here on, and what the judges will say of
+// it. It is taken where a choice is due and every goroutine waits, so that nothing is on its way from the recipe to the
+// world. That of a client changes only by what it does or suffers, or with time; what others look at is in the servers'.
 //
 // Which field of what is in it, and why others need not be, is in TestFieldsAreClassed.
-func (w *View) StateHash(v fakezk.View) uint64 {
+func (w *View) StateHash(v fakezk.View, clients []uint64) (servers uint64, _ []uint64) {
 	var d digest.Sum
-	d.Ints(int64(v.StateHash(w.servers)), int64(w.kept.history), int64(w.kept.outside), w.elapsed, w.offset, w.outage.until)
+	d.Ints(int64(v.StateHash(w.servers)), int64(w.kept.outside), w.elapsed, w.offset, w.outage.until)
 	d.Ints(int64(w.faults), int64(w.faultsDue), int64(w.firstNumber), int64(w.versions), int64(w.replicas), int64(len(w.panicked)), int64(len(w.ends)))
 	for _, b := range [...]bool{w.outage.now, w.brief, w.nobodys, w.liveness} {
 		d.Bool(b)
@@ -215,26 +235,27 @@ func (w *View) StateHash(v fakezk.View) uint64 {
 	for _, n := range w.struck {
 		d.Int(int64(n))
 	}
-	for _, call := range w.outside {
-		d.Ints(int64(call.user.Client), int64(call.user.Index))
-		d.Text(call.what)
-	}
 	d.Int(int64(w.herdHash()))
 	for _, p := range w.procs {
-		w.addProcess(&d, p, v)
+		own, others := w.processHash(p, v)
+		d.Int(int64(others))
+		clients = append(clients, own)
 	}
-	return uint64(d)
+	return uint64(d), clients
 }
 
-func (w *View) addProcess(d *digest.Sum, p *process, v fakezk.View) {
+func (w *View) processHash(p *process, v fakezk.View) (own, others uint64) {
+	var d, o digest.Sum
 	d.Ints(int64(w.kept.delivered[p.id].sum), int64(p.incarnation), int64(len(p.expiriesSeen)), int64(len(p.crashes)))
-	for _, b := range [...]bool{p.held, p.heldEvent, p.paused, p.crashed} {
-		d.Bool(b)
+	for _, b := range [...]bool{p.held, p.heldEvent, p.paused, p.active()} {
+		o.Bool(b)
 	}
-	if p.crashed {
+	if d.Bool(p.crashed); p.crashed {
 		d.Int(p.session()) // by which it is named; nothing else of it matters any more
 	} else {
-		d.Int(int64(p.inProcess.StateHash(v, w.kept.name)))
+		mine, servers := p.inProcess.StateHash(v, w.kept.name)
+		d.Int(int64(mine))
+		o.Int(int64(servers))
 	}
 	for _, u := range p.users {
 		d.Bool(u.done)
@@ -244,8 +265,17 @@ func (w *View) addProcess(d *digest.Sum, p *process, v fakezk.View) {
 			d.Int(w.kept.name(u.op.Number))
 			d.Bool(u.op.Cancelled)
 			d.Bool(u.op.ctx.IsLate())
+			o.Int(w.kept.name(u.op.Number))
+			o.Bool(queued((*World)(w), u.op))
 		}
 	}
+	for _, call := range w.outside {
+		if call.user.process == p {
+			d.Int(int64(call.user.Index))
+			d.Text(call.what)
+		}
+	}
+	return uint64(d), uint64(o)
 }
 
 func (w *View) herdHash() (sum uint64) {
@@ -350,14 +380,14 @@ func (w *View) AllAtDeposed() (all uint64) {
 // Dialler is the client that dials, or was the last to do so; only if that is kept.
 func (w *View) Dialler() int { return w.kept.dials }
 
-// Untouched reports whether nothing but their names tells two clients apart, of which the second began later: they have
-// done nothing, were not struck, and are at one server. Between their beginnings no call of another has failed.
-func (w *View) Untouched(a, b int) bool {
-	between := uint64(1<<b - 1<<a)
-	if w.kept.acted&(1<<a|1<<b) != 0 || w.kept.alone&between != 0 {
-		return false
+// Begun are the clients, as bits, that have done something or were struck, and those that have begun without a connection.
+func (w *View) Begun() (acted, alone uint64) { return w.kept.acted, w.kept.alone }
+
+// Standing says whether a client has not finished, and at which server it is, -1 for none.
+func (w *View) Standing(client int) (unfinished bool, server int) {
+	p := w.procs[client]
+	if at, connected := p.inProcess.Connected(); connected {
+		return p.unfinished(), at
 	}
-	at, connected := w.procs[a].inProcess.Connected()
-	other, also := w.procs[b].inProcess.Connected()
-	return connected == also && at == other
+	return p.unfinished(), -1
 }

@@ -14,7 +14,10 @@ import (
 
 // search runs all executions within a bound, depth first over the choices: each run makes the choices of the one before
 // up to the last that has another option, takes that, and from there on the first of each (stateless search: Godefroid,
-// VeriSoft, POPL 1997). A run is cut where it comes to a state that was seen before, see [World.stateHash].
+// VeriSoft, POPL 1997). A run is cut where it comes to a state that was seen before, see [state].
+//
+// If it remembers, only the choices of the set-up are gone through in this way. From there on it goes from state to state
+// by what it remembers of deeds, and runs those of which it does not know what they do, see [memory].
 //
 // It is the [Source] of its runs.
 type search struct {
@@ -34,7 +37,20 @@ type search struct {
 	plans          []uint64       // of the run's clients, see [world.Terms]; nil if they are not known, or do not matter
 	plan           uint64         // what the run's episode is, drawn by the first choices …
 	drawn          int            // … so many; 0: it is not known yet
-	key            uint64         // of the last state that was looked at
+	parts          uint64         // a hash of all these choices
+	now            state          // that was looked at last …
+	key            uint64         // … and its key
+
+	ofServers, ofClients parts
+	standing             []standing // of each of ofClients
+	hashes               []uint64   // of the clients of the run
+
+	memory  *memory // nil if deeds are not remembered
+	walk    walk    // the run under way
+	root    state   // where walks begin …
+	links   []link  // … the states that were come to from there …
+	waiting frontier
+	room    []int32
 
 	seen   map[uint64]struct{}
 	digest uint64 // of all states seen, in whatever order
@@ -67,31 +83,30 @@ var (
 
 func init() {
 	bound.New = func(of *bound.Campaign) bound.Search {
-		return &search{Campaign: of, seen: map[uint64]struct{}{}}
+		s := &search{Campaign: of, seen: map[uint64]struct{}{}}
+		s.ofServers.number, s.ofClients.number = map[uint64]int32{}, map[uint64]int32{}
+		if !of.Without.Has(bound.ReduceRuns) && !of.Without.Has(bound.ReduceStates) && of.Checkpoint == "" {
+			s.memory = newMemory()
+		}
+		return s
 	}
 }
 
 // begin begins a run.
 func (s *search) begin() {
 	s.at, s.met, s.left, s.world, s.awaitingQuorum, s.been = 0, 0, s.AtMost, nil, 0, 0
+	s.now = state{}
 }
 
 // Choose implements [Source].
-func (s *search) Choose(n int, label string) int {
-	if s.at == len(s.stack) {
-		options := s.options(n, label)
-		if s.Backwards {
-			slices.Reverse(options)
-		}
-		s.stack = append(s.stack, branch{N: n, Label: label, Options: options, Met: s.met, Key: s.key})
+func (s *search) Choose(n int, label string) (v int) {
+	if s.memory != nil && s.met > 0 {
+		v = s.decide(n, label)
+	} else {
+		v = s.take(&s.stack, s.at, n, label)
+		s.at++
 	}
 	s.ofExtent, s.ofPart = false, false
-	b := &s.stack[s.at]
-	if b.N != n || b.Label != label {
-		world.GiveUp(errDiverged)
-	}
-	s.at++
-	v := b.value()
 	switch label {
 	case world.LabelNext:
 		s.awaitingQuorum.note(s.world, s.world.Actions()[v])
@@ -102,6 +117,22 @@ func (s *search) Choose(n int, label string) int {
 		s.left--
 	}
 	return v
+}
+
+// take takes the option that is due of a choice, by its place.
+func (s *search) take(stack *[]branch, at, n int, label string) int {
+	if at == len(*stack) {
+		options := s.options(n, label)
+		if s.Backwards {
+			slices.Reverse(options)
+		}
+		*stack = append(*stack, branch{N: n, Label: label, Options: options, Met: s.met, Key: s.key})
+	}
+	b := &(*stack)[at]
+	if b.N != n || b.Label != label {
+		world.GiveUp(errDiverged)
+	}
+	return b.value()
 }
 
 // Extends and Parts say what the next choice is about.
@@ -212,6 +243,13 @@ func (s *search) Planned(w *world.View, drawn int) {
 		d.Int(int64(s.stack[i].value()))
 	}
 	s.plan, s.drawn = uint64(d), s.at
+	var parts digest.Sum
+	for i := range s.stack[:s.at] {
+		parts.Int(int64(s.stack[i].value()))
+	}
+	if s.memory != nil && s.parts != uint64(parts) {
+		s.parts, s.memory = uint64(parts), newMemory() // who plays which part is not in a state
+	}
 	if digest.Mix(s.plan)%uint64(s.Shares) != uint64(s.Share) {
 		world.GiveUp(errNotOurs)
 	}
@@ -227,21 +265,25 @@ func (s *search) Arrives(w *world.View) {
 		s.awaitingQuorum = 0
 	}
 	s.noteBeen(w)
+	if s.memory != nil {
+		s.meet(w)
+		return
+	}
+	h := s.now.history
+	h.add(w.History())
+	s.now.history = h
 	last := len(s.stack) - 1
 	again := s.at <= last
 	if again && s.stack[last].Met != s.met {
 		return
 	}
-	var d digest.Sum
-	d.Ints(int64(w.StateHash(s.view(w))), int64(s.plan), int64(s.left), int64(s.awaitingQuorum), int64(s.been), int64(s.later()))
-	s.key = uint64(d)
-	switch _, known := s.seen[s.key]; {
+	s.now = s.observe(w)
+	s.now.history = h
+	s.key = s.keyOf(&s.now)
+	switch {
 	case again && s.stack[last].Key != s.key:
 		world.GiveUp(errDiverged)
-	case again:
-	case !known:
-		s.seen[s.key] = struct{}{}
-		s.digest += digest.Mix(s.key)
+	case again || s.come(s.key):
 	case !s.Without.Has(bound.ReduceStates):
 		world.GiveUp(errSeen)
 	}
@@ -249,17 +291,21 @@ func (s *search) Arrives(w *world.View) {
 
 // next goes to the next run, and is false if there is none.
 func (s *search) next() bool {
-	for len(s.stack) > 0 {
-		b := &s.stack[len(s.stack)-1]
-		if b.Taken++; b.Taken < len(b.Options) {
-			if len(s.stack) <= s.drawn {
-				s.drawn = 0
-			}
-			return true
-		}
-		s.stack = s.stack[:len(s.stack)-1]
+	if s.stack = advance(s.stack); len(s.stack) <= s.drawn {
+		s.drawn = 0
 	}
-	return false
+	return len(s.stack) > 0
+}
+
+// advance takes the next option of the last choice that has one, and forgets those behind. There is none if nothing is left.
+func advance(stack []branch) []branch {
+	for last := len(stack) - 1; last >= 0; last-- {
+		if b := &stack[last]; b.Taken+1 < len(b.Options) {
+			b.Taken++
+			return stack[:last+1]
+		}
+	}
+	return nil
 }
 
 // done is the share of the tree of choices that lies behind, if all subtrees of a choice were equally large.
@@ -283,15 +329,19 @@ func (s *search) in(cfg *runner.Episode) *world.Run {
 	s.runs++
 	switch o.Aborted {
 	case nil:
-		s.ends++
+		if s.memory == nil {
+			s.ends++
+		}
 		if o.Tortured >= runner.StepsMax {
 			s.why = fmt.Errorf("an execution took more than %d steps before faults were healed", runner.StepsMax)
 		}
 	case errSeen:
-	case errDiverged, world.ErrOffGrid:
-		s.why = o.Aborted.(error)
 	default:
-		panic(o.Aborted)
+		err, is := o.Aborted.(error)
+		if !is || err != errDiverged && err != world.ErrOffGrid && !errors.Is(err, errContradiction) {
+			panic(o.Aborted)
+		}
+		s.why = err
 	}
 	return o
 }

@@ -25,15 +25,14 @@ func (s *search) Run(ctx, stop context.Context, dog *runner.Watchdog) {
 	var before []world.Made
 	memory := world.NewMemory()
 	saved := time.Now()
-	for {
+	once := func() *world.Run {
 		cfg := s.Terms.Episode(nil)
 		cfg.Servers, cfg.Made, cfg.Memory, cfg.Number, cfg.Dog = servers, before, memory, s.runs, dog
 		o := s.in(cfg)
-		if before = o.Made; o.Aborted == runner.ErrInterrupted {
-			s.why = s.spent(ctx, stop)
-			return
-		}
-		if o.Aborted == nil {
+		if before = o.Made; o.Aborted == nil {
+			if s.memory != nil && s.why == nil {
+				s.concluded()
+			}
 			if s.Counts(o) {
 				if o = s.alone(o, servers, dog); !s.Counts(o) {
 					s.why = errOnGrid
@@ -41,8 +40,22 @@ func (s *search) Run(ctx, stop context.Context, dog *runner.Watchdog) {
 			}
 			s.Record(o)
 		}
+		if o.Aborted == runner.ErrInterrupted {
+			s.why = s.spent(ctx, stop)
+		}
+		return o
+	}
+	for {
+		if s.memory != nil {
+			s.explore(once, func() bool {
+				s.why = s.spent(ctx, stop)
+				return s.why == nil
+			})
+		} else {
+			once()
+		}
 		switch {
-		case s.why != nil || s.Found() && !s.Whole:
+		case s.stopped():
 			return
 		case !s.next():
 			s.complete = true
@@ -105,7 +118,10 @@ func (s *search) Reached() bound.Reached {
 	case !s.complete:
 		r.Why = "a violation was found"
 	}
-	if !s.complete {
+	switch {
+	case !s.complete && s.memory != nil:
+		r.Estimated = 0
+	case !s.complete:
 		r.Estimated = int(float64(s.runs) / max(s.done(), 1e-9))
 	}
 	return r

@@ -11,10 +11,10 @@ import "slices"
 // numbers, sessions or identities of clients may do what is not run.
 
 // later are the clients, as bits, that leave the next event to another newcomer.
-func (s *search) later() (all uint64) {
+func (s *search) later(t *state) (all uint64) {
 	for b := range s.plans {
 		for a := range b {
-			if s.exchangeable(a, b) {
+			if s.exchangeable(t, a, b) {
 				all |= 1 << a
 			}
 		}
@@ -23,14 +23,16 @@ func (s *search) later() (all uint64) {
 }
 
 // exchangeable reports whether two clients, of which the second began later, are newcomers that nothing but their names
-// tells apart.
-func (s *search) exchangeable(a, b int) bool {
-	return s.plans[a] == s.plans[b] && s.world.Untouched(a, b)
+// tells apart. Between their beginnings no call of another has failed.
+func (s *search) exchangeable(t *state, a, b int) bool {
+	between := uint64(1<<b - 1<<a)
+	return s.plans[a] == s.plans[b] && t.acted&(1<<a|1<<b) == 0 && t.alone&between == 0 &&
+		s.standing[t.clients[a]].server == s.standing[t.clients[b]].server
 }
 
 // inTurn are those of the world's actions that no client leaves to another newcomer.
 func (s *search) inTurn(options []int) []int {
-	later := s.later()
+	later := s.later(&s.now)
 	return slices.DeleteFunc(options, func(i int) bool {
 		a := s.world.Actions()[i]
 		return !a.OfServer() && later>>a.Client&1 != 0
@@ -39,7 +41,7 @@ func (s *search) inTurn(options []int) []int {
 
 // targets are those of a fault that no client leaves to another newcomer.
 func (s *search) targets() (options []int) {
-	w, later := s.world, s.later()
+	w, later := s.world, s.later(&s.now)
 	fault := w.NthFault(s.kind)
 	for i, t := range w.Targets() {
 		if victim := w.Victim(fault, t); victim < 0 || later>>victim&1 == 0 {

@@ -1,0 +1,246 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/zktorture/zktorture/internal/digest"
+	"github.com/zktorture/zktorture/sim/world"
+)
+
+// What a client does, or suffers, changes the servers and that client, by what these were before: of the other clients
+// nothing else is looked at. So it is run once, and remembered, for all states that have these two parts in common,
+// whatever the other clients and the history are. What concerns all is remembered by the whole state but the history.
+//
+// A wrong memory contradicts itself: runs compare what they see with what is remembered, and a contradiction ends the
+// search.
+
+// deed is what happens between two states: an action, or the strike of a fault. Unlike the number of an answer it means
+// the same whatever else is on offer.
+type deed struct {
+	fault   int // its number among those of the episode; 0: it is an action
+	target  world.Target
+	variant int
+	action  world.Action
+}
+
+// known is a deed with whose it is.
+type known struct {
+	deed
+	client int  // who does or suffers it, -1 for nobody
+	alone  bool // it changes only the servers and the client
+}
+
+const idling = 0 // the number of the deed that time passes
+
+// alone are the faults that change only the servers and the client that they strike.
+const alone = world.Loss | world.Expiry | world.Watch | world.Cancel | world.Crash | world.Stall
+
+// option is a deed that is on offer, unless it is an action that waits for a majority and there are others.
+type option struct {
+	deed  int32
+	waits bool
+}
+
+// doing is a deed, and all on which it depends what it does.
+type doing struct {
+	where uint64
+	deed  int32
+}
+
+// done is what a deed has been seen to do, of each way in which choices within it were made; more may be left.
+type done struct {
+	effects []int32
+	stack   []branch
+	all     bool
+}
+
+// effect is what a deed does.
+type effect struct {
+	deed    int32
+	inner   []int // choices within it
+	over    bool  // the torture phase ends
+	to      state // but for the history, and for clients that it does not concern
+	moments []world.Moment
+}
+
+// memory is what runs have shown.
+type memory struct {
+	deeds   []known
+	number  map[deed]int32
+	can     map[uint64][]option // by the servers, and a client or nobody
+	does    map[doing]*done
+	effects []effect
+	judged  map[uint64]struct{} // ends, by their keys, that were run and judged
+}
+
+func newMemory() *memory {
+	return &memory{
+		deeds: []known{{deed{action: world.Idling}, -1, false}}, number: map[deed]int32{}, can: map[uint64][]option{},
+		does: map[doing]*done{}, judged: map[uint64]struct{}{},
+	}
+}
+
+// size grows with whatever is learned.
+func (m *memory) size() int { return len(m.can) + len(m.effects) + len(m.judged) }
+
+// errContradiction ends a search that remembers what is not so.
+var errContradiction = errors.New("what was remembered contradicts what was run")
+
+func (s *search) contradicts(t *state, format string, args ...any) {
+	world.GiveUp(fmt.Errorf("%w: after %d steps, in state %x, %s: please report this", errContradiction, s.met-1, s.keyOf(t),
+		fmt.Sprintf(format, args...)))
+}
+
+// numberOf is the number of a deed.
+func (s *search) numberOf(d deed, client int, alone bool) int32 {
+	number, is := s.memory.number[d]
+	if !is {
+		number = int32(len(s.memory.deeds))
+		s.memory.number[d] = number
+		s.memory.deeds = append(s.memory.deeds, known{d, client, alone})
+	}
+	return number
+}
+
+// at is the part of a state that a client looks at, or nobody in particular.
+func (t *state) at(client int) uint64 {
+	if client < 0 {
+		return uint64(t.servers)<<32 | (1<<32 - 1)
+	}
+	return uint64(t.servers)<<32 | uint64(t.clients[client])
+}
+
+// everywhere is a hash of a state but for its history.
+func (t *state) everywhere(clients int) uint64 {
+	var d digest.Sum
+	d.Int(int64(t.servers))
+	for _, c := range t.clients[:clients] {
+		d.Int(int64(c))
+	}
+	return uint64(d)
+}
+
+// doing is what a deed depends on in a state.
+func (s *search) doing(t *state, number int32) doing {
+	if d := &s.memory.deeds[number]; d.alone {
+		return doing{t.at(d.client), number}
+	}
+	return doing{t.everywhere(len(s.hashes)), number}
+}
+
+// notice learns what can be done in a state, or compares it with what is known.
+func (s *search) notice(w *world.View, t *state) {
+	lists := make([][]option, 1+len(s.hashes))
+	w.Collect()
+	allowed := s.awaitingQuorum.actions(w)
+	for i, a := range w.Actions() {
+		client := a.Client
+		if a.OfServer() {
+			client = -1
+		}
+		number := s.numberOf(deed{action: a}, client, client >= 0 && a.Kind != world.ActResume)
+		lists[1+client] = append(lists[1+client], option{number, !slices.Contains(allowed, i)})
+	}
+	if s.left > 0 {
+		sites := w.Sites(nil)
+		for kind, f := range w.Striking() {
+			s.kind = kind
+			w.CanStrike(f, func(target world.Target) bool {
+				site := sites[0]
+				sites = sites[1:]
+				for _, v := range s.variants(site.Variants) {
+					number := s.numberOf(deed{fault: kind, target: target, variant: v}, site.Client, alone.Has(f))
+					lists[1+site.Client] = append(lists[1+site.Client], option{deed: number})
+				}
+				return false
+			})
+		}
+	}
+	for i, list := range lists {
+		slices.SortFunc(list, func(a, b option) int { return int(a.deed - b.deed) })
+		where := t.at(i - 1)
+		before, is := s.memory.can[where]
+		if s.memory.can[where] = list; is && !slices.Equal(before, list) {
+			s.contradicts(t, "c%d (c0 is nobody) can do other things than before", i)
+		}
+	}
+}
+
+// onOffer lists the deeds that a search takes in a state. It is false if it is not known what can be done there.
+func (s *search) onOffer(t *state, list []int32) (_ []int32, known bool) {
+	var actions, only int
+	var targets [world.FaultCount + 1]int
+	var last deed
+	var all [64]option
+	offered := all[:0]
+	for client := -1; client < len(s.hashes); client++ {
+		can, is := s.memory.can[t.at(client)]
+		if !is {
+			return nil, false
+		}
+		for _, o := range can {
+			d := &s.memory.deeds[o.deed]
+			switch {
+			case d.fault == 0:
+				actions++
+				only = len(offered)
+			case d.fault != last.fault || d.target != last.target:
+				targets[d.fault]++
+			}
+			last = d.deed
+			offered = append(offered, o)
+		}
+	}
+	later := s.later(t)
+	for i, o := range offered {
+		d := &s.memory.deeds[o.deed]
+		leaves := d.client >= 0 && later>>d.client&1 != 0
+		switch { // of one nothing is chosen
+		case d.fault == 0 && actions == 1 && i == only, d.fault > 0 && targets[d.fault] == 1:
+		case o.waits || leaves:
+			continue
+		}
+		list = append(list, o.deed)
+	}
+	if actions == 0 {
+		list = append(list, idling)
+	}
+	if s.Backwards {
+		slices.Reverse(list)
+	}
+	return list, true
+}
+
+// apply returns the state after an effect.
+func (s *search) apply(t *state, number int32) state {
+	e := &s.memory.effects[number]
+	d := &s.memory.deeds[e.deed]
+	n := *t
+	if n.servers = e.to.servers; d.alone {
+		n.clients[d.client] = e.to.clients[d.client]
+	} else {
+		n.clients = e.to.clients
+	}
+	if d.client >= 0 {
+		n.acted |= 1 << d.client
+		n.alone |= e.to.alone & (1 << d.client)
+		n.acted |= n.alone
+	}
+	n.history.add(e.moments)
+	return n
+}
+
+// compare compares what was seen with what is remembered.
+func (s *search) compare(from, to *state, number int32, moments []world.Moment) {
+	want := s.apply(from, number)
+	e := &s.memory.effects[number]
+	got := *to
+	if got.history = from.history; e.over || !slices.Equal(e.moments, moments) {
+		s.contradicts(from, "another history follows from %+v", s.memory.deeds[e.deed].deed)
+	}
+	if got.history.add(moments); got != want {
+		s.contradicts(from, "another state follows from %+v", s.memory.deeds[e.deed].deed)
+	}
+}

@@ -1,0 +1,307 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zktorture/zktorture/sim/internal/runner"
+	"github.com/zktorture/zktorture/sim/world"
+)
+
+// node is a state that was come to, and its number among those of its root.
+type node struct {
+	state
+	number int32
+}
+
+// frontier are the states that were come to, but not gone on from. Of the clients it keeps as many as there are.
+type frontier struct {
+	head    int
+	rest    []waiting
+	clients []int32
+}
+
+type waiting struct {
+	history         history
+	servers, number int32
+	acted, alone    uint16
+}
+
+func (f *frontier) push(n *node, clients int) {
+	f.rest = append(f.rest, waiting{n.history, n.servers, n.number, uint16(n.acted), uint16(n.alone)})
+	f.clients = append(f.clients, n.clients[:clients]...)
+}
+
+// pop takes the first, and is false if there is none.
+func (f *frontier) pop(n *node, clients int) bool {
+	if f.head == len(f.rest) {
+		return false
+	}
+	w := &f.rest[f.head]
+	n.state = state{servers: w.servers, history: w.history, acted: uint64(w.acted), alone: uint64(w.alone)}
+	n.number = w.number
+	copy(n.clients[:], f.clients[f.head*clients:(f.head+1)*clients])
+	if f.head++; f.head > 1<<12 && f.head > len(f.rest)/4 { // what lies behind is forgotten
+		f.rest = slices.Delete(f.rest, 0, f.head)
+		f.clients = slices.Delete(f.clients, 0, f.head*clients)
+		f.head = 0
+	}
+	return true
+}
+
+// link is how a state was come to.
+type link struct{ parent, effect int32 }
+
+// walk is a run that goes along a path, and then does what is not known.
+type walk struct {
+	first bool    // from a root that is not known
+	path  []int32 // effects
+	whole bool    // all states of the path are compared with what is remembered
+	ends  bool    // the path leads to an end, whose execution is to be judged
+	now   state
+	doing int32 // the deed that is being done …
+	at    int   // … in which so many choices were made …
+	given []int // … as they were before …
+	open  *done // … unless it is not known what it does
+}
+
+// wholeWalks says that of so many walks one compares all that it comes to.
+const wholeWalks = 8
+
+// mayEvery is of how many states one asks whether the search may go on.
+const mayEvery = 1 << 12
+
+// explore goes to all states that can be reached by the present choices of the set-up, the nearest first. It asks whether
+// it may go on.
+func (s *search) explore(run func() *world.Run, may func() bool) {
+	s.walk = walk{first: true}
+	s.links, s.waiting = s.links[:0], frontier{}
+	if run(); s.stopped() {
+		return
+	}
+	for n := (node{}); s.waiting.pop(&n, len(s.hashes)); {
+		if n.number%mayEvery == 0 && !may() {
+			return
+		}
+		for !s.expand(&n) {
+			s.walk = walk{path: s.pathTo(n.number), whole: s.runs%wholeWalks == 0, ends: s.atEnd(&n.state) && !s.judged(&n.state)}
+			if len(s.walk.path) >= runner.StepsMax {
+				s.why = fmt.Errorf("an execution took more than %d steps before faults were healed", runner.StepsMax)
+				return
+			}
+			if !may() {
+				return
+			}
+			before := s.memory.size()
+			if run(); s.stopped() {
+				return
+			} else if s.memory.size() == before {
+				s.why = fmt.Errorf("%w: a run to state %x shows nothing new: please report this", errContradiction, s.keyOf(&n.state))
+				return
+			}
+		}
+	}
+}
+
+func (s *search) stopped() bool { return s.why != nil || s.Found() && !s.Whole }
+
+// pathTo are the effects that lead from the root to a state.
+func (s *search) pathTo(number int32) (path []int32) {
+	for l := s.links[number]; l.parent >= 0; l = s.links[l.parent] {
+		path = append(path, l.effect)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// atEnd reports whether the torture phase ends in a state, as far as is known.
+func (s *search) atEnd(t *state) bool {
+	if s.finished(t) {
+		return true
+	}
+	idle := s.memory.does[s.doing(t, idling)]
+	return idle != nil && slices.ContainsFunc(idle.effects, func(e int32) bool { return s.memory.effects[e].over })
+}
+
+// expand adds the states that follow, and is false if something has to be run before.
+func (s *search) expand(n *node) bool {
+	if s.finished(&n.state) {
+		return s.judgedEnd(&n.state)
+	}
+	deeds, known := s.onOffer(&n.state, s.room[:0])
+	if s.room = deeds; !known || slices.ContainsFunc(deeds, func(d int32) bool { return !s.knows(&n.state, d) }) {
+		return false
+	}
+	if s.atEnd(&n.state) && !s.judgedEnd(&n.state) {
+		return false
+	}
+	for _, d := range deeds {
+		for _, e := range s.memory.does[s.doing(&n.state, d)].effects {
+			if s.memory.effects[e].over {
+				continue
+			}
+			if next := s.apply(&n.state, e); s.come(s.keyOf(&next)) {
+				s.waiting.push(&node{next, int32(len(s.links))}, len(s.hashes))
+				s.links = append(s.links, link{n.number, e})
+			}
+		}
+	}
+	return true
+}
+
+func (s *search) knows(t *state, d int32) bool {
+	know := s.memory.does[s.doing(t, d)]
+	return know != nil && know.all
+}
+
+// judgedEnd counts an end whose execution was judged.
+func (s *search) judgedEnd(t *state) bool {
+	if !s.judged(t) {
+		return false
+	}
+	s.ends++
+	return true
+}
+
+func (s *search) judged(t *state) bool {
+	_, judged := s.memory.judged[s.keyOf(t)]
+	return judged
+}
+
+// meet is where a walk comes to a state.
+func (s *search) meet(w *world.View) {
+	k := &s.walk
+	moments, step := w.History(), s.met-1 // deeds are done
+	switch from := k.now; {
+	case step > len(k.path):
+		if k.now = s.observe(w); k.open == nil {
+			s.contradicts(&from, "the torture phase goes on")
+		}
+		s.learned(&from, &k.now, moments)
+	case step > 0:
+		if k.now = s.apply(&from, k.path[step-1]); k.whole || step == len(k.path) {
+			to := s.observe(w)
+			s.compare(&from, &to, k.path[step-1], moments)
+		}
+	case len(k.path) > 0 && !k.whole:
+		k.now = s.root
+	default:
+		k.now = s.observe(w)
+		k.now.history.add(moments)
+		if !k.first && s.root != k.now {
+			s.contradicts(&k.now, "the episode begins in another state")
+		}
+		if s.root = k.now; k.first && !s.come(s.keyOf(&s.root)) {
+			world.GiveUp(errSeen) // maybe by clients in another order
+		} else if k.first {
+			s.links = append(s.links, link{-1, -1})
+			s.waiting.push(&node{state: s.root}, len(s.hashes))
+		}
+	}
+	if step < len(k.path) {
+		e := &s.memory.effects[k.path[step]]
+		k.doing, k.given, k.open, k.at = e.deed, e.inner, nil, 0
+		return
+	}
+	s.notice(w, &k.now)
+	s.goOn(step)
+}
+
+// goOn chooses a deed that is not known in a state, or an end that is not judged, and gives the run up if there is none.
+func (s *search) goOn(step int) {
+	k := &s.walk
+	deeds, _ := s.onOffer(&k.now, s.room[:0])
+	s.room = deeds
+	i := slices.IndexFunc(deeds, func(d int32) bool { return !s.knows(&k.now, d) })
+	switch end := s.atEnd(&k.now); {
+	case s.finished(&k.now):
+		i = -1
+	case end && (i < 0 || k.ends && step == len(k.path)):
+		s.do(idling)
+	case i >= 0:
+		s.do(deeds[i])
+		return
+	default:
+		world.GiveUp(errSeen)
+	}
+	if s.judged(&k.now) {
+		world.GiveUp(errSeen)
+	}
+}
+
+// do begins a deed of which choices within are made that are not known.
+func (s *search) do(number int32) {
+	k := &s.walk
+	where := s.doing(&k.now, number)
+	know := s.memory.does[where]
+	if know == nil {
+		know = &done{}
+		s.memory.does[where] = know
+	}
+	if k.doing, k.given, k.open, k.at = number, nil, know, 0; know.all {
+		k.open = nil
+	}
+}
+
+// learned ends a deed that was done, of which to is nil if the torture phase ended with it.
+func (s *search) learned(from, to *state, moments []world.Moment) {
+	know, inner := s.walk.open, []int(nil)
+	for i := range know.stack {
+		inner = append(inner, know.stack[i].value())
+	}
+	if !know.all {
+		s.memory.effects = append(s.memory.effects, effect{deed: s.walk.doing, inner: inner, moments: slices.Clone(moments), over: to == nil})
+		number := int32(len(s.memory.effects) - 1)
+		know.effects = append(know.effects, number)
+		know.stack = advance(know.stack)
+		know.all = len(know.stack) == 0
+		if to != nil {
+			s.memory.effects[number].to = *to
+		}
+	}
+	if to != nil {
+		s.compare(from, to, know.effects[len(know.effects)-1], moments)
+		to.history = from.history
+		to.history.add(moments)
+	}
+}
+
+// decide answers a question within the torture phase.
+func (s *search) decide(n int, label string) (v int) {
+	k := &s.walk
+	d := &s.memory.deeds[k.doing].deed
+	switch label {
+	case world.LabelFault:
+		return d.fault
+	case world.LabelTarget:
+		v = slices.Index(s.world.Targets(), d.target)
+	case world.LabelVariant:
+		v = d.variant
+	case world.LabelNext:
+		v = slices.Index(s.world.Actions(), d.action)
+	default:
+		if v = k.at; k.open == nil && v < len(k.given) {
+			v = k.given[v]
+		} else if k.open != nil {
+			v = s.take(&k.open.stack, v, n, label)
+		}
+		k.at++
+	}
+	if v < 0 || v >= n {
+		s.contradicts(&k.now, "%+v cannot happen", *d)
+	}
+	return v
+}
+
+// concluded notes a run that came to its end.
+func (s *search) concluded() {
+	k := &s.walk
+	if s.met <= len(k.path) {
+		s.why = fmt.Errorf("%w: the torture phase ends after %d of %d steps", errContradiction, s.met-1, len(k.path))
+		return
+	}
+	if !s.finished(&k.now) && k.open != nil {
+		s.learned(&k.now, nil, nil)
+	}
+	s.memory.judged[s.keyOf(&k.now)] = struct{}{}
+}

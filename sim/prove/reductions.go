@@ -1,0 +1,32 @@
+package prove
+
+import "github.com/zktorture/zktorture/sim/internal/bound"
+
+// reductionTexts say of each reduction, in the order of the bits, by which name it goes, and what it does.
+var reductionTexts = [...]struct{ name, text string }{
+	{"states", "a state that was seen before is not gone on from again; states are compared by a hash of 64 bits"},
+	{"plans", "choices of the workload that plan equal episodes count as one"},
+	{"clients", "of plans that differ in the order of their clients one is run: which of two clients has the smaller " +
+		"number, session or identity is not exchanged"},
+	{"servers", "of servers that are equal, with all that is committed and none of the episode's faults left for one " +
+		"of them alone, a client connects to the first: names of servers, and the numbers of sessions by them, are not " +
+		"exchanged"},
+	{"variants", "a stall that may end at any moment may end late, and so may the time of a deposed leader: those that " +
+		"end late only are not searched apart"},
+	{"newcomers", "of clients with equal plans that are at the same server, have done nothing yet and were not struck, " +
+		"one is the first to act or to be struck: who it is is not exchanged, neither by number, session and identity, nor in " +
+		"the order in which clients go on once faults are healed"},
+	{"runs", "what a step of a client does to the servers and to that client is run once, and remembered for all states in " +
+		"which these two are equal; they are compared by hashes of 64 bits, and one of eight runs compares all states that it comes " +
+		"to with what is remembered"},
+}
+
+// Texts say what the reductions of the set do, each beginning with its name.
+func Texts(r bound.Reductions) (texts []string) {
+	for i, t := range reductionTexts {
+		if r.Has(1 << i) {
+			texts = append(texts, t.name+": "+t.text)
+		}
+	}
+	return texts
+}

@@ -1,0 +1,55 @@
+package prove_test
+
+import (
+	"testing"
+
+	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/internal/bound"
+	"github.com/zktorture/zktorture/sim/tally"
+	"github.com/zktorture/zktorture/sim/world"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// A search that remembers what steps do comes to the same states and ends as one that runs each step, in whatever order it
+// takes them.
+func TestWhatIsRememberedIsWhatIsRun(t *testing.T) {
+	testkit.ManyWorlds(t)
+	saved, compared := 0, 0
+	for kind, clients := range map[string]int{"counter": 2, "barrier": 2, "lock": 2, "doublebarrier": 2, "queue": 2} {
+		w, err := workload.Find(kind, workload.Ours)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for f := range (world.EveryFault | world.NoFaults).Each() {
+			for _, plain := range []bool{true, false} {
+				cfg := sim.Config{Strategy: sim.Exhaustive, Clients: clients, Ops: 1, Faults: f, NoFaultsAtAll: true, AtMost: 1,
+					Plain: plain, Without: bound.ReduceRuns, Episodes: testkit.Sized(800, 20_000)}
+				search := func() tally.Extent {
+					r, err := sim.Run(t.Context(), w, cfg)
+					if err != nil || r.Verdict == sim.VerdictViolation {
+						t.Fatal(r.Violations, err)
+					}
+					return r.Extent
+				}
+				run := search()
+				if run.Word != tally.Complete {
+					continue
+				}
+				cfg.Without = 0
+				remembered := search()
+				cfg.Backwards = true
+				for _, x := range []tally.Extent{remembered, search()} {
+					if x.Word != run.Word || x.Digest != run.Digest || x.States != run.States || x.Ends != run.Ends {
+						t.Errorf("%s, %v, plain %v: run %v, digest %x; remembered %v, %x", kind, f, plain, run, run.Digest, x, x.Digest)
+					}
+				}
+				compared++
+				saved += run.Runs - remembered.Runs
+			}
+		}
+	}
+	if compared < testkit.Sized(30, 60) || saved < testkit.Sized(1_500, 20_000) {
+		t.Errorf("%d searches were compared, of which %d runs were saved", compared, saved)
+	}
+}
