@@ -105,9 +105,9 @@ func TestForeignCounterexamples(t *testing.T) {
 func TestImpossibleCounterexamples(t *testing.T) {
 	for name, change := range map[string]func(c *sim.Counterexample){
 		"unknown fault": func(c *sim.Counterexample) { c.Faults = "earthquake" },
-		"clients":       func(c *sim.Counterexample) { c.Clients = 17 },
+		"clients":       func(c *sim.Counterexample) { c.Clients = world.ClientsMax + 1 },
 		"no clients":    func(c *sim.Counterexample) { c.Clients = -1 },
-		"operations":    func(c *sim.Counterexample) { c.Ops = 101 },
+		"operations":    func(c *sim.Counterexample) { c.Ops = world.OpsMax + 1 },
 	} {
 		c := *anyExample(t)
 		change(&c)
