@@ -318,10 +318,14 @@ func (j *Judgement) tries(v *View, holds []Hold) {
 	}
 	for _, op := range all {
 		before, _ := v.FaultFree(0, op.Call)
+		end := cmp.Or(op.Return, never)
+		if lasts, _ := v.FaultFree(op.Call, end); lasts < tryMax || before < tryMax && v.Faulty() {
+			continue
+		}
 		for _, h := range holds {
-			from, to := max(op.Call, h.From), min(cmp.Or(op.Return, never), h.To)
+			from, to := max(op.Call, h.From), min(end, h.To)
 			beside, _ := v.FaultFree(from, to)
-			if h.Op == op || from >= to || beside < tryMax || before < tryMax && v.Faulty() {
+			if h.Op == op || from >= to || beside < tryMax {
 				continue
 			}
 			j.Add(broken("try-waits", []*world.Op{op, h.Op},
