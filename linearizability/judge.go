@@ -21,6 +21,8 @@ type judge struct {
 	short    string   // why porcupine could not do with that; empty if it could
 	tried    []string // what could not decide, and why
 
+	unexplained bool // as in [Options]
+
 }
 
 func newJudge(m *Model, o Options) *judge {
@@ -33,7 +35,7 @@ func newJudge(m *Model, o Options) *judge {
 		memory = memoryDefault
 	}
 	return &judge{model: m, spec: m.spec, timeout: timeout, deadline: time.Now().Add(timeout), memory: memory,
-		effort: math.MaxInt64}
+		effort: math.MaxInt64, unexplained: o.Unexplained}
 }
 
 // The explanation of a violation has bounds of its own: that it takes long is no reason to doubt the violation. What

@@ -25,8 +25,7 @@ type Sensitivity struct {
 	// Missed counts the corruptions that gave a legal history, by kind. That is no fault of the judge: of two offers
 	// that overlapped, for example, either may have gone first.
 	Missed map[string]int
-	// Broken counts the noticed ones by the property that they broke first. What is not among them this history could not
-	// have shown in such a way.
+	// Broken counts the noticed ones by the property that they broke first, "others" if its name would take an explanation.
 	Broken map[string]int
 }
 
@@ -43,6 +42,7 @@ func Measure(m lin.Model, h lin.History, seed uint64, tries int, o lin.Options) 
 			s.Unknown++
 		}
 	}
+	o.Unexplained = true
 	for c := range Corruptions(m, h, seed, tries) {
 		s.Corruptions++
 		verdicts := lin.Check(m, c.History, o)
@@ -50,7 +50,7 @@ func Measure(m lin.Model, h lin.History, seed uint64, tries int, o lin.Options) 
 		case lin.Violation:
 			s.Noticed++
 			broken := slices.IndexFunc(verdicts, func(v lin.Verdict) bool { return v.Outcome == lin.Violation })
-			s.Broken[verdicts[broken].Property]++
+			s.Broken[cmp.Or(verdicts[broken].Property, "others")]++
 		case lin.Ok:
 			s.Missed[c.Kind]++
 		default:
