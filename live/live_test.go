@@ -108,7 +108,7 @@ func TestRealServers(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			r, h := run(t, kind, workload.Ours, 100, testkit.Hang)
 			if notJudged := map[string][]string{
-				"lock": {"belief", "false-lost", "herd", "idle", "order", "unusable"}, "queue": {"unusable"}}[kind]; !slices.Equal(r.NotJudged,
+				"lock": {"belief", "false-lost", "herd", "idle", "order", "try-waits", "unusable"}, "queue": {"unusable"}}[kind]; !slices.Equal(r.NotJudged,
 				notJudged) {
 				t.Errorf("not judged are said to be %q, want %q", r.NotJudged, notJudged)
 			}

@@ -62,8 +62,8 @@ func InProcesses(w *workload.Workload) (*workload.Workload, error) {
 }
 
 func unreached(kind, recipe string) error {
-	return fmt.Errorf("%s (%s) cannot be in a process of its own: the default recipes of %s can, every lock, and kinds of "+
-		"your own that have Operations, none of them "+opObject, kind, recipe, strings.Join(kindNames(), ", "))
+	return fmt.Errorf("%s (%s) cannot be in a process of its own: every lock can, the default recipes of %s, and kinds of your own "+
+		"with Operations, none of them named "+opObject, kind, recipe, strings.Join(kindNames(), ", "))
 }
 
 // reached is the same workload for remote clients.

@@ -132,7 +132,7 @@ func TestPlan(t *testing.T) {
 {"fault":"loss","variant":"answer","client":2,"request":0}
 {"fault":"stall","for_ms":7,"client":1,"request":2}
 `
-	plan, err := ReadPlan(strings.NewReader(lines), ways, 2)
+	plan, err := ReadPlan(strings.NewReader(lines), append(slices.Clone(ways), Way{Fault: Ignore, Most: 1}), 2)
 	if err != nil || len(plan) != 4 || plan[Place{1, 2}].Fault != Ignore {
 		t.Fatal(plan, err)
 	}
