@@ -131,7 +131,7 @@ func (r *runCmd) Run(c *console.Context) error {
 		return err
 	}
 	if seed := os.Getenv(parts.Variable); seed != "" {
-		return parts.AnswerEpisodes(c, w, r.config(), seed)
+		return parts.AnswerEpisodes(c, w, audited(r.config()), seed)
 	}
 	cfg := r.config()
 	if r.Coverage {
@@ -177,7 +177,7 @@ func (r *runCmd) validate() error {
 // Simulate runs a campaign and reports it, after seen has seen the result.
 func (t *Trial) Simulate(c *console.Context, w *workload.Workload, out *output.Folder, cfg sim.Config, seen func(*sim.Result) error) error {
 	bar := output.NewBar(c, t.JSON, cfg.Episodes, cfg.Duration)
-	cfg.Audit, cfg.Auditor = auditedEpisodes, audit.Measure
+	cfg = audited(cfg)
 	cfg.Again, cfg.Progress, cfg.Found = c.Self+" replay FILE", t.meter.Following(bar.Show), bar.Tell(cfg.Seed)
 	defer c.EndSoon(bar.Status)()
 	end, err := parts.Elsewhere(c, &cfg)
@@ -220,8 +220,11 @@ func (r *runCmd) near() (known []world.Choices, err error) {
 	return known, nil
 }
 
-// auditedEpisodes suffice to measure the sensitivity, and cost little.
-const auditedEpisodes = 100
+// audited is a campaign that says what it is worth if nothing breaks. So many episodes suffice for that, and cost little.
+func audited(cfg sim.Config) sim.Config {
+	cfg.Audit, cfg.Auditor = 100, audit.Measure
+	return cfg
+}
 
 // report prints the result and turns the verdict into an exit status. Write errors come last.
 func (t *Trial) report(c *console.Context, w *workload.Workload, out *output.Folder, result sim.Result, saved output.Evidence) error {

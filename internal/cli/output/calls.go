@@ -86,7 +86,7 @@ func (c *Calls) Called() map[string]Called {
 
 // Print says it, and which properties of the result's kind were put to the test. Of nil it prints nothing.
 func (c *Calls) Print(w io.Writer, r sim.Result) {
-	if c == nil {
+	if c == nil || len(c.times) == 0 { // other processes have run all
 		return
 	}
 	fmt.Fprintln(w, "\noperations, and which of another client (&) or next of the same user (then) they never met:")

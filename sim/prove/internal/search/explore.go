@@ -24,11 +24,11 @@ type frontier struct {
 type waiting struct {
 	history         history
 	servers, number int32
-	acted, alone    uint16
+	acted, alone    uint64
 }
 
 func (f *frontier) push(n *node, clients int) {
-	f.rest = append(f.rest, waiting{n.history, n.servers, n.number, uint16(n.acted), uint16(n.alone)})
+	f.rest = append(f.rest, waiting{n.history, n.servers, n.number, n.acted, n.alone})
 	f.clients = append(f.clients, n.clients[:clients]...)
 }
 
@@ -38,7 +38,7 @@ func (f *frontier) pop(n *node, clients int) bool {
 		return false
 	}
 	w := &f.rest[f.head]
-	n.state = state{servers: w.servers, history: w.history, acted: uint64(w.acted), alone: uint64(w.alone)}
+	n.state = state{servers: w.servers, history: w.history, acted: w.acted, alone: w.alone}
 	n.number = w.number
 	copy(n.clients[:], f.clients[f.head*clients:(f.head+1)*clients])
 	if f.head++; f.head > 1<<12 && f.head > len(f.rest)/4 { // what lies behind is forgotten
