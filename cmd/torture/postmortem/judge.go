@@ -250,9 +250,10 @@ func (j *judge) tell(l *lock, d *dispute, to string) {
 	l.add(d.from.zxid, "two holders: %s was held by two sessions that were alive, from zxid %v %s:\n  %v\n  %v", l.path, d.from, to, d.a, d.b)
 }
 
-// written says that a session has changed what only the holder of a lock may change.
+// written says that a session, 0 for the servers, has changed what only the holder of a lock may change. The lock's own
+// znodes are everybody's.
 func (j *judge) written(l *lock, name string, session int64) {
-	if l.first == nil || l.first.session == session {
+	if l.first == nil || l.first.session == session || session == 0 || name == l.path || strings.HasPrefix(name, l.path+"/") {
 		return
 	}
 	l.add(j.now.zxid, "changed by another: session %#x changed %s at zxid %v, which %s guards; it was held from zxid %v on by\n  %v",

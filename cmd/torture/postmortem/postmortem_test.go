@@ -180,7 +180,7 @@ func TestTurns(t *testing.T) {
 		}
 		w.append(next, opSetData, "/other", "x", int32(1))
 		w.roll()
-		out, status := checked(t, cli.TxnLog{Dir: dir, Guards: []string{"/data=/locks/a"}}, claims.String())
+		out, status := checked(t, cli.TxnLog{Dir: dir, Guards: []string{"/data=/locks/a", "/locks=/locks/a"}}, claims.String())
 		if got := strings.Count(out, "violation: "); len(want) == 0 && status != console.ExitOK || len(want) > 0 && (got != 2 || status != console.ExitViolation) {
 			t.Fatalf("status %d, wanted %q:\n%s", status, want, out)
 		}
