@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	brokenly "github.com/zktorture/zktorture/internal/testkit/broken"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
@@ -67,26 +68,10 @@ func TestWhatFailsForAWhileIsUsable(t *testing.T) {
 	}), world.Expiry|world.Loss|world.Crash)
 }
 
-// tiring is a correct counter until one of its users adds for the last time.
-type tiring struct {
-	*recipes.Counter
-	left int // additions until then
-}
-
-func (c *tiring) Add(ctx context.Context, delta int64) (int64, error) {
-	sum, err := c.Counter.Add(ctx, delta)
-	if c.left--; c.left == 0 {
-		sum++
-	}
-	return sum, err
-}
-
 // With one operation for each user a user adds twice at most, the second time in its final operation, whatever the strategy.
 func TestEachUserHasOpsOperationsAndAFreshOne(t *testing.T) {
 	for _, additions := range []int{2, 3} {
-		w := workload.Counter(func(c recipes.Conn, path string) workload.Adder {
-			return &tiring{recipes.NewCounter(c, path), additions}
-		})
+		w := workload.Counter(brokenly.NewTiring(additions))
 		for name, cfg := range map[string]sim.Config{
 			"mix": {Episodes: 500}, "random": {Strategy: "random", Episodes: 500},
 		} {

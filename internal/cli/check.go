@@ -40,9 +40,9 @@ type TxnLog struct {
 	Clocks time.Duration `help:"With --txnlog: how much the clocks of clients and of servers differ at most." default:"1s" range:"0s.."`
 }
 
-// CheckTxnLog judges the transaction logs of servers, and what clients say in a file, if it is not "". It is set by
-// functions init, as with [Extend].
-var CheckTxnLog func(c *console.Context, by TxnLog, file string) error
+// CheckTxnLog judges the transaction logs of servers, and what clients say that they held. It is set by functions init, as
+// with [Extend].
+var CheckTxnLog func(c *console.Context, by TxnLog, held io.Reader) error
 
 // Picture draws the operations of a violation, which break the model by themselves. It is set by functions init, as with
 // [Extend].
@@ -96,7 +96,7 @@ func (k *checkCmd) Run(c *console.Context) error {
 	if k.Dir != "" && CheckTxnLog == nil {
 		return errors.New("--txnlog is known to torture, and not to this command")
 	} else if k.Dir != "" {
-		return CheckTxnLog(c, k.TxnLog, k.File)
+		return k.txnLog(c)
 	} else if k.File == "" {
 		return errors.New("expected FILE, a history or a folder of a run, or --txnlog DIR: see torture check --help")
 	}
@@ -126,6 +126,18 @@ func (k *checkCmd) Run(c *console.Context) error {
 		return fmt.Errorf("%s: the history is empty, so there is nothing to judge", k.File)
 	}
 	return k.show(c, in.model, j)
+}
+
+func (k *checkCmd) txnLog(c *console.Context) error {
+	if k.File == "" {
+		return CheckTxnLog(c, k.TxnLog, strings.NewReader(""))
+	}
+	held, err := console.Interruptible(c, func() (*os.File, error) { return openHistory(k.File) })
+	if err != nil {
+		return console.OfFile(k.File, err)
+	}
+	defer held.Close()
+	return CheckTxnLog(c, k.TxnLog, held)
 }
 
 // nothing is the verdict on a run without any history.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/testkit/broken"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -40,26 +41,10 @@ func TestSearchOfTwoUsers(t *testing.T) {
 	}
 }
 
-// tiring is a correct counter until one of its users adds for the last time.
-type tiring struct {
-	*recipes.Counter
-	left int // additions until then
-}
-
-func (c *tiring) Add(ctx context.Context, delta int64) (int64, error) {
-	sum, err := c.Counter.Add(ctx, delta)
-	if c.left--; c.left == 0 {
-		sum++
-	}
-	return sum, err
-}
-
 // With one operation for each user a user adds twice at most, the second time in its final operation.
 func TestEachUserHasOpsOperationsAndAFreshOne(t *testing.T) {
 	for _, additions := range []int{2, 3} {
-		w := workload.Counter(func(c recipes.Conn, path string) workload.Adder {
-			return &tiring{recipes.NewCounter(c, path), additions}
-		})
+		w := workload.Counter(broken.NewTiring(additions))
 		for _, plain := range []bool{false, true} {
 			r, err := sim.Run(t.Context(), w, sim.Config{Strategy: sim.Exhaustive, Plain: plain, Clients: 2, Ops: 1,
 				NoFaultsAtAll: true, NoShrink: true})

@@ -13,29 +13,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // transaction is what one record of a log says. Its fields are those of org.apache.zookeeper.txn.TxnHeader.
 type transaction struct {
 	session, zxid int64
 	time          int64 // of the leader's clock, in milliseconds of Unix time
-	op            int32
+	op            wire.Op
 	body          record // the rest: what is made, changed or deleted
 }
 
-// The types of transactions that change znodes or sessions (org.apache.zookeeper.ZooDefs.OpCode).
-const (
-	opCreate          = 1
-	opDelete          = 2
-	opSetData         = 5
-	opMulti           = 14
-	opCreate2         = 15
-	opCreateContainer = 19
-	opDeleteContainer = 20
-	opCreateTTL       = 21
-	opCreateSession   = -10
-	opCloseSession    = -11
-)
+const opDeleteContainer wire.Op = 20 // which clients cannot ask for (org.apache.zookeeper.ZooDefs.OpCode)
 
 // numbered is a file whose name ends with a zxid in hexadecimal: log.1 begins with it, snapshot.0 was begun after it.
 type numbered struct {
@@ -114,7 +104,7 @@ func readLog(name string, do func(*transaction) error) error {
 			return fmt.Errorf("the record after zxid %#x has another checksum: the file is damaged", t.zxid)
 		}
 		r := record{rest: text[:n]}
-		t.session, _, t.zxid, t.time, t.op = r.long(), r.int(), r.long(), r.long(), r.int()
+		t.session, _, t.zxid, t.time, t.op = r.long(), r.int(), r.long(), r.long(), wire.Op(r.int())
 		t.body = r
 		if err := do(t); err != nil {
 			return err

@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,7 +29,7 @@ import (
 
 func init() { cli.CheckTxnLog = check }
 
-func check(c *console.Context, by cli.TxnLog, file string) error {
+func check(c *console.Context, by cli.TxnLog, held io.Reader) error {
 	j := newJudge(by.Lock)
 	for _, guard := range by.Guards {
 		what, lock, ok := strings.Cut(guard, "=")
@@ -39,10 +38,8 @@ func check(c *console.Context, by cli.TxnLog, file string) error {
 		}
 		j.guarded[what] = j.lock(lock)
 	}
-	if file != "" {
-		if err := readFile(c, file, func(in io.Reader) error { return j.readClaims(in, by.Clocks) }); err != nil {
-			return console.OfFile(file, err)
-		}
+	if _, err := console.Interruptible(c, func() (struct{}, error) { return struct{}{}, j.readClaims(held, by.Clocks) }); err != nil {
+		return fmt.Errorf("what clients held: %w", err)
 	}
 	read, err := console.Interruptible(c, func() (*reading, error) { return read(c, by.Dir, j) })
 	if err != nil {
@@ -69,19 +66,6 @@ func check(c *console.Context, by cli.TxnLog, file string) error {
 	fmt.Fprintf(c.Stdout, ": %d transactions of %d files, zxid %v to %v; %d locks, %d holds that clients name\n", read.n, read.files,
 		read.from, j.now, len(j.locks), j.named)
 	return c.End(exit, nil)
-}
-
-func readFile(c *console.Context, name string, do func(io.Reader) error) error {
-	in := os.Stdin
-	if name != "-" {
-		var err error
-		if in, err = os.Open(name); err != nil {
-			return err
-		}
-		defer in.Close()
-	}
-	_, err := console.Interruptible(c, func() (struct{}, error) { return struct{}{}, do(in) })
-	return err
 }
 
 // reading is how far logs were read.

@@ -16,6 +16,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"pgregory.net/rapid"
 
+	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/internal/cli"
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/live/ensemble"
@@ -35,7 +36,7 @@ type writer struct {
 
 func newWriter(dir string) *writer { return &writer{dir: dir, time: 1_800_000_000_000} }
 
-func (w *writer) append(session int64, op int32, body ...any) int64 {
+func (w *writer) append(session int64, op wire.Op, body ...any) int64 {
 	if w.zxid++; w.file.Len() == 0 {
 		w.first = w.zxid
 		w.file.Write(jute(uint32(logMagic), int32(2), int64(0)))
@@ -65,7 +66,7 @@ func jute(values ...any) (b []byte) {
 }
 
 func (w *writer) create(session int64, path string, ephemeral bool) int64 {
-	return w.append(session, opCreate2, path, "data", int32(1), int32(31), "world", "anyone", ephemeral, int32(1))
+	return w.append(session, wire.OpCreate2, path, "data", int32(1), int32(31), "world", "anyone", ephemeral, int32(1))
 }
 
 func (w *writer) roll() {
@@ -83,14 +84,7 @@ func (w *writer) roll() {
 func checked(t interface{ Context() context.Context }, by cli.TxnLog, claims string) (string, int) {
 	var out, errs bytes.Buffer
 	c := &console.Context{Context: t.Context(), Streams: console.Streams{Stdout: &out, Stderr: &errs}}
-	file := ""
-	if claims != "" {
-		file = filepath.Join(by.Dir, "claims.jsonl")
-		if err := os.WriteFile(file, []byte(claims), 0o644); err != nil {
-			panic(err)
-		}
-	}
-	err := check(c, by, file)
+	err := check(c, by, strings.NewReader(claims))
 	status := console.Status(c.Streams, err)
 	return out.String() + errs.String(), status
 }
@@ -129,7 +123,7 @@ func TestTurns(t *testing.T) {
 			switch rapid.IntRange(0, 7).Draw(t, "step") {
 			case 0:
 				next++
-				w.append(next, opCreateSession, int32(4000))
+				w.append(next, wire.OpCreateSession, int32(4000))
 				alive[next] = true
 				z := w.create(next, fmt.Sprintf("/locks/a/x-%010d", seq), true)
 				seq++
@@ -137,7 +131,7 @@ func TestTurns(t *testing.T) {
 			case 1, 2: // the holder gives it back
 				if len(queue) > 0 {
 					q := queue[0]
-					z := w.append(q.session, opDelete, q.path)
+					z := w.append(q.session, wire.OpDelete, q.path)
 					claim(q.session, q.since, z)
 					gone(0, z)
 				}
@@ -145,7 +139,7 @@ func TestTurns(t *testing.T) {
 				if len(queue) > 0 {
 					i := rapid.IntRange(0, len(queue)-1).Draw(t, "who")
 					q := queue[i]
-					z := w.append(q.session, opCloseSession, int32(1), q.path)
+					z := w.append(q.session, wire.OpCloseSession, int32(1), q.path)
 					if i == 0 {
 						claim(q.session, q.since, z+rapid.Int64Range(0, 9).Draw(t, "late"))
 					}
@@ -153,10 +147,10 @@ func TestTurns(t *testing.T) {
 					gone(i, z)
 				}
 			case 4:
-				w.append(next, opSetData, "/other", "x", int32(1))
+				w.append(next, wire.OpSetData, "/other", "x", int32(1))
 			case 5: // the holder writes, within a transaction
 				if len(queue) > 0 {
-					w.append(queue[0].session, opMulti, int32(1), int32(opSetData), jute("/data", "x", int32(1)))
+					w.append(queue[0].session, wire.OpMulti, int32(1), wire.OpSetData, jute("/data", "x", int32(1)))
 				}
 			case 6:
 				w.roll()
@@ -167,18 +161,18 @@ func TestTurns(t *testing.T) {
 				holder, other := queue[0], queue[1]
 				switch planted {
 				case "claim":
-					z := w.append(next, opSetData, "/other", "x", int32(1))
+					z := w.append(next, wire.OpSetData, "/other", "x", int32(1))
 					claim(other.session, z-1, z)
 					want = append(want, "two holders: /locks/a", fmt.Sprintf("session %#x, which says", other.session),
 						fmt.Sprintf("session %#x", holder.session), fmt.Sprintf("from zxid %#x", z-1))
 				case "write":
-					z := w.append(other.session, opSetData, "/data/below", "x", int32(1))
+					z := w.append(other.session, wire.OpSetData, "/data/below", "x", int32(1))
 					want = append(want, "changed by another", fmt.Sprintf("session %#x changed /data/below at zxid %#x", other.session, z),
 						fmt.Sprintf("session %#x, whose znode %s", holder.session, filepath.Base(holder.path)))
 				}
 			}
 		}
-		w.append(next, opSetData, "/other", "x", int32(1))
+		w.append(next, wire.OpSetData, "/other", "x", int32(1))
 		w.roll()
 		out, status := checked(t, cli.TxnLog{Dir: dir, Guards: []string{"/data=/locks/a", "/locks=/locks/a"}}, claims.String())
 		if got := strings.Count(out, "violation: "); len(want) == 0 && status != console.ExitOK || len(want) > 0 && (got != 2 || status != console.ExitViolation) {
@@ -296,9 +290,9 @@ func TestBad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWriter(t.TempDir())
 			for range 3 {
-				w.append(1, opCreateSession, int32(4000))
+				w.append(1, wire.OpCreateSession, int32(4000))
 				w.create(1, "/l/x-0000000001", true)
-				w.append(1, opDelete, "/l/x-0000000001")
+				w.append(1, wire.OpDelete, "/l/x-0000000001")
 				w.roll()
 			}
 			if of.change != nil {
@@ -364,20 +358,20 @@ func TestLong(t *testing.T) {
 	for i := 0; w.zxid < int64(n); i++ {
 		k, session := i%locks, int64(i+1)
 		if h := held[k]; h.session != 0 {
-			w.append(h.session, opDelete, h.path)
+			w.append(h.session, wire.OpDelete, h.path)
 			if i%97 == 0 {
 				claim(k, h.session, h.since, w.zxid)
 			}
-			w.append(h.session, opCloseSession, int32(0))
+			w.append(h.session, wire.OpCloseSession, int32(0))
 		}
-		w.append(session, opCreateSession, int32(4000))
+		w.append(session, wire.OpCreateSession, int32(4000))
 		h := &held[k]
 		h.session, h.path = session, fmt.Sprintf("/locks/%d/lock-%010d", k, i/locks)
 		h.since = w.create(session, h.path, true)
-		w.append(session, opSetData, fmt.Sprintf("/data/%d", k), "a value of some length", int32(i))
+		w.append(session, wire.OpSetData, fmt.Sprintf("/data/%d", k), "a value of some length", int32(i))
 		if planted == "" && w.zxid > int64(n)/2 {
 			other := (k + locks/2) % locks // whose holder says that it holds this one, too
-			z := w.append(session, opSetData, "/other", "", int32(1))
+			z := w.append(session, wire.OpSetData, "/other", "", int32(1))
 			claim(k, held[other].session, z-1, z)
 			planted = fmt.Sprintf("two holders: /locks/%d was held by two sessions that were alive, from zxid %#x ", k, z-1)
 		}

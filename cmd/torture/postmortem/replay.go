@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // znode is an ephemeral one that is there.
@@ -72,9 +74,9 @@ func (s *servers) apply(t *transaction) error {
 	return nil
 }
 
-func (s *servers) do(op int32, session int64, body *record) {
+func (s *servers) do(op wire.Op, session int64, body *record) {
 	switch op {
-	case opCreate, opCreate2:
+	case wire.OpCreate, wire.OpCreate2:
 		name := body.bytes()
 		body.bytes()
 		body.acl()
@@ -82,9 +84,9 @@ func (s *servers) do(op int32, session int64, body *record) {
 		if body.bool() {
 			s.create(string(name), session, s.judge.now)
 		}
-	case opCreateContainer, opCreateTTL, opSetData:
+	case wire.OpCreateContainer, wire.OpCreateTTL, wire.OpSetData:
 		s.written(body.bytes(), session)
-	case opDelete, opDeleteContainer:
+	case wire.OpDelete, opDeleteContainer:
 		name := body.bytes()
 		s.written(name, session)
 		if z := s.znodes[string(name)]; z != nil {
@@ -92,18 +94,18 @@ func (s *servers) do(op int32, session int64, body *record) {
 		} else if s.begun {
 			s.unknown(name)
 		}
-	case opCreateSession:
+	case wire.OpCreateSession:
 		s.open(session)
-	case opCloseSession:
+	case wire.OpCloseSession:
 		for n := s.listed(body); n > 0 && !body.bad; n-- {
 			if name := body.bytes(); s.begun && s.znodes[string(name)] == nil {
 				s.unknown(name)
 			}
 		}
 		s.close(session)
-	case opMulti:
+	case wire.OpMulti:
 		for n := body.int(); n > 0 && !body.bad; n-- {
-			op := body.int()
+			op := wire.Op(body.int())
 			part := record{rest: body.bytes()}
 			s.do(op, session, &part)
 			body.bad = body.bad || part.bad

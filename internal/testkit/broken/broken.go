@@ -151,3 +151,24 @@ func ensure(conn recipes.Conn, path string) error {
 	}
 	return err
 }
+
+// tiring is a correct counter until one of its users adds for the last time.
+type tiring struct {
+	*recipes.Counter
+	left int // additions until then
+}
+
+// NewTiring makes counters whose answer to a user's addition of this number, from 1, is wrong.
+func NewTiring(addition int) func(recipes.Conn, string) workload.Adder {
+	return func(c recipes.Conn, path string) workload.Adder {
+		return &tiring{recipes.NewCounter(c, path), addition}
+	}
+}
+
+func (c *tiring) Add(ctx context.Context, delta int64) (int64, error) {
+	sum, err := c.Counter.Add(ctx, delta)
+	if c.left--; c.left == 0 {
+		sum++
+	}
+	return sum, err
+}
