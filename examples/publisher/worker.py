@@ -35,11 +35,11 @@ class Reader:
         self.client, self.path = session.client, path + "/config"
 
     def get(self):
+        self.client.sync(self.path)  # the server may lag, and not even have the znode yet
         data, stat = self.client.get(self.path)
         return int(data or 0), stat.version
 
     def read(self):
-        self.client.sync(self.path)
         return self.get()[0]
 
 
