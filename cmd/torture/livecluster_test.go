@@ -202,6 +202,11 @@ func TestLiveTLS(t *testing.T) {
 	}
 	p = torture(t, append(slices.Clone(secured), "--faults", "none")...)
 	p.wait(console.ExitOK)
+	p = torture(t, secured[:len(secured)-2]...)
+	p.wait(console.ExitUnknown)
+	if said := p.err.String(); !strings.Contains(said, "give that as --tls-server-name") {
+		t.Error(said)
+	}
 }
 
 // children are the names below the root of a server.

@@ -133,10 +133,13 @@ func TestTLS(t *testing.T) {
 		change     func(*zkclient.TLS)
 	}{
 		{"good", "", func(*zkclient.TLS) {}},
-		{"of another authority", "not trusted: name the authority", func(c *zkclient.TLS) { c.CA = other.CA }},
-		{"of another name", "for another name", func(c *zkclient.TLS) { c.ServerName = "elsewhere.test" }},
+		{"of another authority", "not trusted: name the authority in TLS.CA", func(c *zkclient.TLS) { c.CA = other.CA }},
+		{"of another name", "give that as TLS.ServerName", func(c *zkclient.TLS) { c.ServerName = "elsewhere.test" }},
 		{"by address", "for another name", func(c *zkclient.TLS) { c.ServerName = "" }},
-		{"without one of the client's", "certificate required", func(c *zkclient.TLS) { c.Cert, c.Key = "", "" }},
+		{"without one of the client's", "misses one (tls: certificate required): name in TLS.Cert", func(c *zkclient.TLS) { c.Cert, c.Key = "", "" }},
+		{"of an authority that the server does not trust", "does not accept the client's certificate", func(c *zkclient.TLS) {
+			c.Cert, c.Key = other.Cert, other.Key
+		}},
 		{"in plain", "or speaks TLS", func(c *zkclient.TLS) { *c = zkclient.TLS{} }},
 	} {
 		files := good
@@ -162,11 +165,11 @@ func TestTLS(t *testing.T) {
 func TestTLSRefuses(t *testing.T) {
 	ca := testkit.NewAuthority(t)
 	for says, files := range map[string]zkclient.TLS{
-		"there are none in":                  {CA: ca.Key},
-		"no such file":                       {CA: ca.CA + "x"},
-		"belong together":                    {Cert: ca.Cert},
-		"the client's certificate":           {Cert: ca.Cert, Key: ca.CA},
-		"a client's certificate and its key": {Key: ca.Key},
+		"there are none in":           {CA: ca.Key},
+		"no such file":                {CA: ca.CA + "x"},
+		"TLS.Cert and TLS.Key belong": {Cert: ca.Cert},
+		"the client's certificate":    {Cert: ca.Cert, Key: ca.CA},
+		"belong together":             {Key: ca.Key},
 	} {
 		_, err := files.Dialer()
 		wantError(t, err, "zkclient: ", says)

@@ -105,10 +105,10 @@ func (r *route) dial(network, address string, _ time.Duration) (net.Conn, error)
 	if r.hungUp != address {
 		r.trouble = address + " accepted the connection but has not answered: it hangs, or is not part of a majority"
 	}
-	r.open = &newConn{Conn: conn, deadline: time.Now().Add(answer), silent: func(why string) {
+	r.open = &newConn{Conn: conn, deadline: time.Now().Add(answer), address: address, silent: func(why string) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.trouble, r.hungUp = address+why, address
+		r.trouble, r.hungUp = why, address
 	}}
 	return r.open, nil
 }
@@ -116,15 +116,24 @@ func (r *route) dial(network, address string, _ time.Duration) (net.Conn, error)
 // because says why a server cannot be connected to, and what to do.
 func because(address string, err error) string {
 	var name *net.DNSError
+	var expired x509.CertificateInvalidError
+	var remote *net.OpError
 	switch {
 	case errors.As(err, &name) && name.IsNotFound:
 		return "there is no host " + name.Name + ": see how it is spelt, and if this machine can look it up"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens at " + address + ": see that a server runs there, and at the port"
 	case errors.As(err, new(x509.UnknownAuthorityError)):
-		return address + " has a certificate of an authority that is not trusted: name the authority (--tls-ca)"
+		return address + " has a certificate of an authority that is not trusted: name the authority in TLS.CA"
 	case errors.As(err, new(x509.HostnameError)):
-		return address + " has a certificate for another name: name that (--tls-server-name)"
+		return address + " has a certificate for another name: give that as TLS.ServerName"
+	case errors.As(err, &expired):
+		return address + " has a certificate that is not valid (" + expired.Error() + "): renew it, or set this machine's clock"
+	case errors.As(err, &remote) && remote.Op == "remote error" && strings.Contains(err.Error(), "certificate"):
+		return fmt.Sprintf("%s does not accept the client's certificate, or misses one (%v): name in TLS.Cert one that "+
+			"an authority has signed that the server trusts", address, remote.Err)
+	case remote != nil && remote.Op == "remote error":
+		return fmt.Sprintf("%s refuses this client's TLS (%v): see which versions and ciphers it allows", address, remote.Err)
 	case errors.As(err, new(tls.RecordHeaderError)), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		return address + " does not answer in TLS: name its secure port, or leave TLS out"
 	case timedOut(err):
@@ -203,7 +212,8 @@ func (r *route) String() string { return strings.Join(r.servers, ",") }
 // newConn allows no later deadline for reading than its own until the session is established.
 type newConn struct {
 	net.Conn
-	silent func(why string) // is told that there will be no answer
+	address string
+	silent  func(why string) // is told that there will be no answer
 
 	mu          sync.Mutex
 	deadline    time.Time
@@ -228,12 +238,12 @@ func (c *newConn) Read(b []byte) (int, error) {
 	switch {
 	case established:
 	case n > 0 && b[0] == tlsAlert:
-		c.silent(" speaks TLS: name the authority of its certificate (--tls-ca), or another port")
+		c.silent(c.address + " speaks TLS: name the authority of its certificate in TLS.CA, or another port")
 		return 0, io.EOF
 	case err == io.EOF || errors.Is(err, syscall.ECONNRESET):
-		c.silent(" closes the connection in place of an answer: it is not part of a majority, or speaks TLS (--tls-ca)")
+		c.silent(c.address + " closes the connection in place of an answer: it is not part of a majority, or speaks TLS (TLS.CA)")
 	case err != nil && !timedOut(err):
-		c.silent(": " + err.Error())
+		c.silent(because(c.address, err))
 	}
 	return n, err
 }

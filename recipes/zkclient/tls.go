@@ -39,7 +39,7 @@ func (t TLS) Config() (*tls.Config, error) {
 		}
 	}
 	if (t.Cert == "") != (t.Key == "") {
-		return nil, errors.New("zkclient: a client's certificate and its key belong together: name both files")
+		return nil, errors.New("zkclient: TLS.Cert and TLS.Key belong together: name both files")
 	}
 	if t.Cert != "" {
 		own, err := tls.LoadX509KeyPair(t.Cert, t.Key)

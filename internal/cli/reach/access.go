@@ -3,6 +3,7 @@ package reach
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -25,8 +26,21 @@ func (f *TLSFlags) Rules() []console.Rule {
 }
 
 func (f *TLSFlags) Dialer() (zkclient.DialContext, error) {
-	return zkclient.TLS{CA: f.TLSCA, Cert: f.TLSCert, Key: f.TLSKey, ServerName: f.TLSServerName}.Dialer()
+	dial, err := zkclient.TLS{CA: f.TLSCA, Cert: f.TLSCert, Key: f.TLSKey, ServerName: f.TLSServerName}.Dialer()
+	if err != nil {
+		err = flagged{err}
+	}
+	return dial, err
 }
+
+// flagged names the flags in place of the fields that they set.
+type flagged struct{ error }
+
+var flagOf = strings.NewReplacer("TLS.CA", "--tls-ca", "TLS.Cert", "--tls-cert", "TLS.Key", "--tls-key",
+	"TLS.ServerName", "--tls-server-name")
+
+func (e flagged) Error() string { return flagOf.Replace(e.error.Error()) }
+func (e flagged) Unwrap() error { return e.error }
 
 // AccessFlags are the credentials for the user's servers.
 type AccessFlags struct {
@@ -78,7 +92,7 @@ func (a Access) Open(ctx context.Context, servers string, session time.Duration,
 	defer cancel()
 	if err := conn.WaitSession(ctx); err != nil {
 		conn.Close()
-		return nil, err
+		return nil, flagged{err}
 	}
 	return conn, nil
 }
