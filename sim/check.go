@@ -33,7 +33,7 @@ func optionsOf(list []Option) (o options) {
 }
 
 // WithFaults names the faults that may strike, as in "loss,expiry", "all,-wrap" or "none". By default
-// they come in stages, see [Stages]. The flag -zktorture.faults comes first.
+// they come in stages, see [UsualStrategy]. The flag -zktorture.faults comes first.
 func WithFaults(names string) Option {
 	return func(o *options) {
 		faults, err := world.ParseFaults(names)
@@ -110,10 +110,7 @@ func (o options) forTest(t *testing.T) (Config, error) {
 		WithFaults(*faultsFlag)(&o)
 	}
 	cfg := o.Config
-	if cfg.Strategy == "" && cfg.Faults == 0 && !cfg.NoFaultsAtAll {
-		cfg.Strategy = draw.Stages
-	}
-	cfg.Strategy = cmp.Or(cfg.Strategy, "mix")
+	cfg.Strategy = cmp.Or(cfg.Strategy, draw.Usual(cfg.Faults != 0 || cfg.NoFaultsAtAll))
 	cfg.Episodes = cmp.Or(*episodesFlag, cfg.Episodes, episodesDefault)
 	cfg.Seed = cmp.Or(*seedFlag, cfg.Seed, 1+uint64(rand.Uint32()))
 	cfg.Again = goTest(t.Name()) + " -zktorture.replay=FILE"

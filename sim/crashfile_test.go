@@ -83,7 +83,7 @@ func TestCrashLeavesAFile(t *testing.T) {
 				t.Errorf("seed or episode are missing:\n%s", read(t, named[1]))
 			}
 			if strategy, ok := strings.CutPrefix(way, "crash "); ok {
-				want := map[bool]string{false: `"faults":"all"`, true: `"faults":"none"`}[strategy == sim.Stages]
+				want := map[bool]string{false: `"faults":"all"`, true: `"faults":"none"`}[strategy == "stages"]
 				if text := read(t, named[1]); strings.Count(text, `"faults":`) != 1 || !strings.Contains(text, want) {
 					t.Errorf("the faults of the episode are not %s:\n%s", want, text)
 				}

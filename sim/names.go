@@ -28,12 +28,13 @@ const CounterexampleFormat = replay.CounterexampleFormat
 const (
 	Near       = draw.Near       // its episodes begin like those of [Config.Near]
 	Exhaustive = draw.Exhaustive // all executions within a bound
-	Stages     = draw.Stages     // that of who names neither a strategy nor faults to Check or torture run
 )
 
 var (
 	// Strategies are the names of the strategies, with what they do.
 	Strategies = draw.Strategies
+	// UsualStrategy is the strategy of who names none to [Check] or torture run: stages, or mix if faults are named.
+	UsualStrategy = draw.Usual
 	// ErrFrozen is the error of an episode whose world stood still.
 	ErrFrozen = runner.ErrFrozen
 )

@@ -49,11 +49,11 @@ func TestStages(t *testing.T) {
 		from, to int
 		may      world.Faults
 	}{{0, 200, world.NoFaults}, {200, 400, few}, {400, 800, world.AllFaults &^ world.Rare}, {800, 900, world.AllFaults}} {
-		if got := union(faultsOf(t, sim.Config{Strategy: sim.Stages}, stage.from, stage.to-stage.from)); got != stage.may {
+		if got := union(faultsOf(t, sim.Config{Strategy: "stages"}, stage.from, stage.to-stage.from)); got != stage.may {
 			t.Errorf("episodes %d to %d have %v, and not %v", stage.from, stage.to-1, got, stage.may)
 		}
 	}
-	if got := union(faultsOf(t, sim.Config{Strategy: sim.Stages, Faults: world.Expiry | world.Wrap}, 0, 800)); got != world.Expiry {
+	if got := union(faultsOf(t, sim.Config{Strategy: "stages", Faults: world.Expiry | world.Wrap}, 0, 800)); got != world.Expiry {
 		t.Errorf("stages of expiry and wrap have %v", got)
 	}
 }
@@ -61,7 +61,7 @@ func TestStages(t *testing.T) {
 // Who names neither a strategy nor faults to Check gets stages.
 func TestStagesOfCheck(t *testing.T) {
 	for want, options := range map[string][]sim.Option{
-		sim.Stages: nil, "mix": {sim.WithFaults("none")}, "random": {sim.WithStrategy("random")},
+		"stages": nil, "mix": {sim.WithFaults("none")}, "random": {sim.WithStrategy("random")},
 	} {
 		if cfg, err := sim.ForTest(t, options...); err != nil || cfg.Strategy != want {
 			t.Errorf("strategy %s, %v; want %s", cfg.Strategy, err, want)
@@ -72,7 +72,7 @@ func TestStagesOfCheck(t *testing.T) {
 // What was found in a stage is minimised and replayed with the faults of this stage.
 func TestStageOfACounterexample(t *testing.T) {
 	testkit.ManyWorlds(t)
-	w, cfg := find(t, "lock", "broken"), sim.Config{Strategy: sim.Stages, Episodes: 300, Seed: 1}
+	w, cfg := find(t, "lock", "broken"), sim.Config{Strategy: "stages", Episodes: 300, Seed: 1}
 	r := run(t, w, cfg)
 	seen := map[string]bool{}
 	for _, f := range r.Violations {
@@ -99,7 +99,7 @@ func TestStageOfACounterexample(t *testing.T) {
 func TestRareComesLast(t *testing.T) {
 	testkit.ManyWorlds(t)
 	w := find(t, "queue", "broken")
-	r := run(t, w, sim.Config{Strategy: sim.Stages, Episodes: 2000, Seed: 1, ShrinkTime: 1})
+	r := run(t, w, sim.Config{Strategy: "stages", Episodes: 2000, Seed: 1, ShrinkTime: 1})
 	rare := func(f sim.Found) bool { return f.Rare != world.NoFaults }
 	if i := slices.IndexFunc(r.Violations, rare); i < 1 || !slices.ContainsFunc(r.Violations[i:], rare) {
 		t.Errorf("of %d the first that is rare is no. %d", len(r.Violations), i)

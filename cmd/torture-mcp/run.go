@@ -12,14 +12,13 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/zktorture/zktorture/internal/cli"
 	"github.com/zktorture/zktorture/internal/cli/about"
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/story"
-	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/workload/audit"
 )
 
 type listInput struct {
@@ -40,13 +39,13 @@ func (s *server) list(ctx context.Context, _ *mcp.CallToolRequest, in listInput)
 		all.Packages, err = s.packages(ctx, in.Dir)
 		return nil, all, err
 	case in.Kind != "":
-		if _, err := recipe(in.Kind, ""); err != nil {
+		if _, err := cli.FindRecipe(asking, in.Kind, "", "sim"); err != nil {
 			return nil, all, err
 		}
 		in.What = "kinds"
 	}
 	sections := append(strings.Split(about.Sections(), ","), ofModule)
-	if err := find(console.NameSet{What: "section", Known: sections}, in.What); err != nil {
+	if err := (console.NameSet{What: "section", Known: sections}).Find(asking, in.What); err != nil {
 		return nil, all, err
 	}
 	var text bytes.Buffer
@@ -77,7 +76,7 @@ func (s *server) help(_ context.Context, _ *mcp.CallToolRequest, in helpInput) (
 	for _, a := range all {
 		known = append(known, a.Properties...)
 	}
-	if err := find(console.NameSet{What: "property", Known: known, List: "what: kinds"}, in.Property); err != nil {
+	if err := (console.NameSet{What: "property", Known: known, List: "list kinds"}).Find(asking, in.Property); err != nil {
 		return nil, advised{}, err
 	}
 	of := slices.IndexFunc(all, func(a story.Advice) bool { return slices.Contains(a.Properties, in.Property) })
@@ -103,18 +102,15 @@ type ran struct {
 }
 
 func (s *server) run(ctx context.Context, req *mcp.CallToolRequest, in runInput) (_ *mcp.CallToolResult, out ran, err error) {
-	w, err := recipe(in.Kind, in.Recipe)
+	w, err := cli.FindRecipe(asking, in.Kind, in.Recipe, "sim")
 	if err != nil {
 		return nil, out, err
 	}
-	cfg := sim.Config{
-		Strategy: cmp.Or(in.Strategy, sim.Stages), Episodes: int(in.Episodes), Duration: time.Duration(in.Seconds) * time.Second,
+	cfg := cli.Audited(sim.Config{
+		Strategy: cmp.Or(in.Strategy, sim.UsualStrategy(in.Faults != "")), Episodes: int(in.Episodes), Duration: time.Duration(in.Seconds) * time.Second,
 		Seed: cmp.Or(in.Seed, 1+rand.Uint64()>>32), NoFaultsAtAll: true, Clients: in.Clients, Ops: in.Ops,
-		Audit: auditedEpisodes, Auditor: audit.Measure, ShrinkTime: shrinkTime, Coverage: in.Strategy != sim.Exhaustive,
-	}
-	if in.Faults != "" {
-		cfg.Strategy = cmp.Or(in.Strategy, "mix")
-	}
+		ShrinkTime: cli.ShrinkTime, Coverage: in.Strategy != sim.Exhaustive,
+	})
 	if cfg.Faults, err = world.ParseFaults(cmp.Or(in.Faults, "all")); err != nil {
 		return nil, out, err
 	}
@@ -139,29 +135,4 @@ func (s *server) run(ctx context.Context, req *mcp.CallToolRequest, in runInput)
 		}
 	}
 	return nil, out, cmp.Or(saved.Err, err)
-}
-
-const (
-	auditedEpisodes = 100 // suffice to measure how well the judge notices errors
-	shrinkTime      = 20 * time.Second
-)
-
-// recipe finds the workload of a recipe, also of one with a known bug; "" is the first of its kind.
-func recipe(kind, name string) (*workload.Workload, error) {
-	var kinds, names []string
-	for _, k := range workload.Kinds() {
-		kinds = append(kinds, k.Name)
-		for _, e := range append(slices.Clone(k.Recipes), k.KnownBugs...) {
-			if k.Name == kind {
-				names = append(names, e.Recipe)
-			}
-		}
-	}
-	if err := find(console.NameSet{What: "kind", Known: kinds, List: "what: kinds"}, kind); err != nil {
-		return nil, err
-	}
-	if err := find(console.NameSet{What: "recipe", Of: kind, Known: append(names, ""), List: "what: kinds"}, name); err != nil {
-		return nil, err
-	}
-	return workload.Find(kind, name)
 }

@@ -76,10 +76,8 @@ func (s *server) inside(name string) (string, error) {
 		"started with another --root", name, s.root)
 }
 
-// find returns an error that suggests names unless name is one of a set, which the tool list lists.
-func find(set console.NameSet, name string) error {
-	return set.Find(&console.Context{Streams: console.Streams{Self: "the tool list,"}}, name)
-}
+// asking is an agent to whom errors suggest the tools that list names.
+var asking = &console.Context{Streams: console.Streams{Self: "the tool"}}
 
 // progressEvery is how often a client hears of a run at most.
 const progressEvery = time.Second

@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/zktorture/zktorture/internal/cli"
 	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
@@ -148,7 +149,7 @@ func (s *server) open(name string) (x example, err error) {
 		return x, fmt.Errorf("%s was found in exact mode, which needs a build of its own: run torture explain or torture "+
 			"replay with it in a shell", name)
 	}
-	if x.workload, err = recipe(x.Workload, x.Recipe); err != nil {
+	if x.workload, err = cli.FindRecipe(asking, x.Workload, x.Recipe, "sim"); err != nil {
 		return x, fmt.Errorf("%s: %w; a counterexample of a test can be run where the test has written it, in "+
 			"testdata/zktorture/TEST of its package", name, err)
 	}

@@ -11,39 +11,23 @@ import sys
 import threading
 from concurrent.futures import Future
 
-from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss, OperationTimeoutError, SessionExpiredError
 from kazoo.retry import RetryFailedError
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "workers", "python"))
 import zktorture  # noqa: E402
 
-# Who retries waits twice as long each time, at most so many seconds. (By default that is an hour, so that a client
-# does not come back for a long time after its servers have.)
-RETRY = {"max_tries": -1, "max_delay": 1}
+from session import RETRY, Session as OfKazoo  # noqa: E402
 
 
-class Session(zktorture.Session):
+class Session(OfKazoo):
     # To give up retrying is unknown, too, as a try may have happened.
     unknown = (ConnectionLoss, OperationTimeoutError, RetryFailedError, SessionExpiredError)
+    command_retry = RETRY
 
     def __init__(self, assignment, tell):
+        super().__init__(assignment, tell)
         self.assignment = assignment
-        self.client = KazooClient(
-            hosts=assignment["servers"],
-            timeout=assignment["session_timeout_ms"] / 1000,
-            connection_retry=RETRY,
-            command_retry=RETRY,
-        )
-        self.client.add_listener(lambda state: tell(state.lower()))
-        self.client.start(timeout=20)
-
-    def id(self):
-        return self.client.client_id and self.client.client_id[0]
-
-    def close(self):
-        self.client.stop()
-        self.client.close()
 
 
 class Lock:

@@ -8,26 +8,12 @@
 import os
 import sys
 
-from kazoo.client import KazooClient
 from kazoo.exceptions import BadVersionError
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "workers", "python"))
+examples = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+sys.path += [os.path.join(examples, "kazoo"), os.path.join(examples, "..", "workers", "python")]
 import zktorture  # noqa: E402
-
-
-class Session(zktorture.Session):
-    def __init__(self, assignment, tell):
-        retry = {"max_tries": -1, "max_delay": 1}
-        self.client = KazooClient(assignment["servers"], assignment["session_timeout_ms"] / 1000, connection_retry=retry)
-        self.client.add_listener(lambda state: tell(state.lower()))
-        self.client.start(timeout=20)
-
-    def id(self):
-        return self.client.client_id and self.client.client_id[0]
-
-    def close(self):
-        self.client.stop()
-        self.client.close()
+from session import Session  # noqa: E402
 
 
 class Reader:

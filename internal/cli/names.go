@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,15 +83,22 @@ func knownFaults(text string, known []string, elsewhere string) error {
 	return nil
 }
 
-// findRecipe finds the workload of a kind and a recipe that a user has typed; "" is the first of the kind. Known bugs are
+// FindRecipe finds the workload of a kind and a recipe that a user has typed; "" is the first of the kind. Known bugs are
 // for simulated worlds: some are for the clients of other languages.
-func findRecipe(c *console.Context, kind, recipe, backend string) (*workload.Workload, error) {
+func FindRecipe(c *console.Context, kind, recipe, backend string) (*workload.Workload, error) {
+	kinds := console.NameSet{What: "kind", Known: strings.Split(kindNames(), ","), List: lists["kind"]}
+	if err := kinds.Find(c, kind); err != nil {
+		return nil, err
+	}
 	k, err := workload.KindNamed(kind)
 	if err != nil {
 		return nil, err
 	}
-	simulated := output.Simulates(backend) && slices.ContainsFunc(k.KnownBugs, func(e workload.Entry) bool { return e.Recipe == recipe })
-	if recipe != "" && !strings.HasPrefix(recipe, worker.Foreign) && !simulated {
+	simulated, foreign := output.Simulates(backend), strings.HasPrefix(recipe, worker.Foreign)
+	switch bug := func(e workload.Entry) bool { return e.Recipe == recipe }; {
+	case foreign && simulated:
+		return nil, errors.New("a recipe that another program serves needs servers: torture live")
+	case recipe != "" && !foreign && !(simulated && slices.ContainsFunc(k.KnownBugs, bug)):
 		if err := recipeNames(k).Find(c, recipe); err != nil {
 			return nil, err
 		}

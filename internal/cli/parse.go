@@ -61,7 +61,7 @@ func Parser(options ...kong.Option) (*kong.Kong, error) {
 	}
 	return kong.New(into, append(options, kong.Name(commandName), kong.Description(description), groups, described, versioned, kong.Help(helped),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Vars{
-			"kinds": kindNames(), "strategies": strings.Join(about.Strategies(), ","),
+			"kinds": kindNames(), "shrinktime": ShrinkTime.String(), "strategies": strings.Join(about.Strategies(), ","),
 			"models": strings.Join(operations.Models(), ","), "sections": about.Sections(),
 		})...)
 }

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/internal/cli/parts"
 	"github.com/zktorture/zktorture/internal/cli/reach"
-	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/story"
@@ -43,7 +41,7 @@ type Trial struct {
 
 // Find finds the workload, and draws a seed if there is none.
 func (t *Trial) Find(c *console.Context, kind string) (*workload.Workload, error) {
-	w, err := findRecipe(c, kind, t.Recipe, t.backend)
+	w, err := FindRecipe(c, kind, t.Recipe, t.backend)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +100,7 @@ type runCmd struct {
 	Exact      bool          `help:"Draw, replay and shrink the decisions of the Go runtime, too (docs/exact.md). Passing episodes are run twice and compared."`
 	Once       bool          `help:"With --exact: run passing episodes once."`
 	NoShrink   bool          `name:"no-shrink" help:"Leave counterexamples as they were found."`
-	ShrinkTime time.Duration `name:"shrink-time" help:"How much time, also of processors, may be spent on minimising all counterexamples, the likely cause first; 0s: until they are minimal." default:"20s" range:"0s.."`
+	ShrinkTime time.Duration `name:"shrink-time" help:"How much time, also of processors, may be spent on minimising all counterexamples, the likely cause first; 0s: until they are minimal." default:"${shrinktime}" range:"0s.."`
 	Coverage   bool          `help:"Also list what was never drawn: the ways in which faults could have hit operations and did not, operations that never met, optional methods."`
 	Trial      `embed:""`
 
@@ -131,7 +129,7 @@ func (r *runCmd) Run(c *console.Context) error {
 		return err
 	}
 	if seed := os.Getenv(parts.Variable); seed != "" {
-		return parts.AnswerEpisodes(c, w, audited(r.config()), seed)
+		return parts.AnswerEpisodes(c, w, Audited(r.config()), seed)
 	}
 	cfg := r.config()
 	if r.Coverage {
@@ -160,15 +158,11 @@ func (r *runCmd) Rules() []console.Rule {
 
 // validate chooses the faults and the strategy where none is asked for, and refuses what the rules let pass.
 func (r *runCmd) validate() error {
-	usual := "mix"
+	r.strategy = cmp.Or(r.Strategy, sim.UsualStrategy(r.Faults.Text != ""))
 	if r.Faults.Text == "" {
-		usual, r.Faults = sim.Stages, SimFaults{"all", world.AllFaults}
+		r.Faults = SimFaults{"all", world.AllFaults}
 	}
-	r.strategy = cmp.Or(r.Strategy, usual)
-	switch {
-	case strings.HasPrefix(r.Recipe, worker.Foreign):
-		return fmt.Errorf("a recipe that another program serves needs servers: torture live")
-	case r.strategy == sim.Near && len(r.Near) == 0:
+	if r.strategy == sim.Near && len(r.Near) == 0 {
 		return fmt.Errorf("--strategy near needs --near FILE,…: the counterexamples that episodes begin like")
 	}
 	return nil
@@ -177,7 +171,7 @@ func (r *runCmd) validate() error {
 // Simulate runs a campaign and reports it, after seen has seen the result.
 func (t *Trial) Simulate(c *console.Context, w *workload.Workload, out *output.Folder, cfg sim.Config, seen func(*sim.Result) error) error {
 	bar := output.NewBar(c, t.JSON, cfg.Episodes, cfg.Duration)
-	cfg = audited(cfg)
+	cfg = Audited(cfg)
 	cfg.Again, cfg.Progress, cfg.Found = c.Self+" replay FILE", t.meter.Following(bar.Show), bar.Tell(cfg.Seed)
 	defer c.EndSoon(bar.Status)()
 	end, err := parts.Elsewhere(c, &cfg)
@@ -220,8 +214,11 @@ func (r *runCmd) near() (known []world.Choices, err error) {
 	return known, nil
 }
 
-// audited is a campaign that says what it is worth if nothing breaks. So many episodes suffice for that, and cost little.
-func audited(cfg sim.Config) sim.Config {
+// ShrinkTime is how much time is spent on minimising unless somebody says so.
+const ShrinkTime = 20 * time.Second
+
+// Audited is a campaign that says what it is worth if nothing breaks. So many episodes suffice for that, and cost little.
+func Audited(cfg sim.Config) sim.Config {
 	cfg.Audit, cfg.Auditor = 100, audit.Measure
 	return cfg
 }

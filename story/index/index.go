@@ -27,6 +27,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -108,7 +109,7 @@ type Options struct {
 
 // Build writes the index of a folder into it, with the pages of its stories beside their files, and returns it. It
 // takes about a second for each story. It replaces existing pages. The error is for a folder that cannot be read or
-// written, and for a context that ended.
+// written or has no results, and for a context that ended.
 func Build(ctx context.Context, dir string, o Options) (*Index, error) {
 	if o.File == nil {
 		o.File = escape.Shell
@@ -120,6 +121,9 @@ func Build(ctx context.Context, dir string, o Options) (*Index, error) {
 	}
 	b.join()
 	b.histories()
+	if x := b.index; len(x.Violations)+len(x.Runs)+len(x.Histories)+len(x.Problems) == 0 {
+		return nil, errors.New("there are no results in it: name a folder that torture run --out or torture live --out has written")
+	}
 	slices.SortStableFunc(b.index.Runs, func(x, y Run) int { return cmp.Compare(x.File, y.File) })
 	b.rootsFirst()
 	if ctx.Err() != nil {

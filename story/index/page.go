@@ -34,8 +34,3 @@ func count(n any) string {
 	}
 	return digits
 }
-
-// Empty reports whether there is nothing to show.
-func (x *Index) Empty() bool {
-	return len(x.Violations)+len(x.Runs)+len(x.Histories)+len(x.Problems) == 0
-}

@@ -51,8 +51,11 @@ func (t Threshold) String() string {
 	if t.Count > 0 {
 		took = seconds(t.Took).String()
 	}
-	return fmt.Sprintf("%s %s %s, at most %v (of %d while nothing struck): %s", t.Operation, t.Quantile, took, seconds(t.Limit), t.Count, t.Verdict)
+	return fmt.Sprintf("%s %s, at most %v (of %d while nothing struck): %s", t.Name(), took, seconds(t.Limit), t.Count, t.Verdict)
 }
+
+// Name is the operation and its quantile.
+func (t Threshold) Name() string { return t.Operation + " " + t.Quantile }
 
 // PrintThresholds prints a line for each.
 func PrintThresholds(w io.Writer, all []Threshold) {

@@ -32,6 +32,14 @@ var (
 // first, and what is rare last.
 const Stages = "stages"
 
+// Usual is the strategy of who names none: [Stages], or mix of faults that are named.
+func Usual(faultsNamed bool) string {
+	if faultsNamed {
+		return "mix"
+	}
+	return Stages
+}
+
 // stages are the episodes of [Stages] that may not have all faults: those below a number that are in no other one.
 var stages = [...]struct {
 	below int
