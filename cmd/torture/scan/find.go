@@ -280,13 +280,13 @@ func (s *sources) targets(p *packages.Package, sees func(types.Object) bool) (al
 	return all
 }
 
-// functionsOf are a package's functions, and the methods of its types. What is generic is with a type for each of its
-// parameters, the first one that fits.
+// functionsOf are a package's functions, but those that make doubles for tests, and the methods of its types. What is
+// generic is with a type for each of its parameters, the first one that fits.
 func functionsOf(p *types.Package) (all []*types.Func) {
 	for _, name := range p.Scope().Names() {
 		switch o := p.Scope().Lookup(name).(type) {
 		case *types.Func:
-			if f := instance(o); f != nil {
+			if f := instance(o); f != nil && !double.MatchString(name) {
 				all = append(all, f)
 			}
 		case *types.TypeName:
@@ -343,6 +343,7 @@ var (
 	begins   = regexp.MustCompile(`^(Run|Start|Watch|Serve|Init|Listen|Loop|Create|Connect|Open)$`)
 	finishes = regexp.MustCompile(`^(Stop|Close|Shutdown)$`)
 
+	double        = regexp.MustCompile(`Mock|Fake|Stub`)
 	watch         = regexp.MustCompile(`^(Get|Children|Exists)W$`)
 	likeRegistry  = regexp.MustCompile(`(?i)announce|regist|advertis|presence`)
 	likeEmpty     = regexp.MustCompile(`^[eE]rr.*(Empty|Nothing|No[A-Z][a-z]+)|Empty$`)

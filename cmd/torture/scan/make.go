@@ -412,7 +412,7 @@ func (m *maker) call(f *types.Func, want, as types.Type) (string, bool) {
 	if fails {
 		m.lines = append(m.lines, "if err != nil {", "\treturn made, err", "}")
 	}
-	if declared := signature.Results().At(0).Type(); !types.AssignableTo(declared, as) && (want == nil || !types.Identical(declared, want)) {
+	if want == nil && !types.AssignableTo(signature.Results().At(0).Type(), as) {
 		name += ".(" + m.typed(as) + ")"
 	}
 	return name, true

@@ -157,8 +157,9 @@ func (m *module) load(c *console.Context, patterns []string) (all []*packages.Pa
 				continue // the go command says so
 			}
 			for _, spec := range file.Imports {
-				path, _ := strconv.Unquote(spec.Path.Value)
-				p.imports = append(p.imports, path)
+				if path, _ := strconv.Unquote(spec.Path.Value); spec.Name == nil || spec.Name.Name != "_" { // else nothing of it is called
+					p.imports = append(p.imports, path)
+				}
 			}
 		}
 		found = append(found, p)

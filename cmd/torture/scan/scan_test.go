@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+	"golang.org/x/tools/go/packages"
 
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/testkit"
@@ -66,6 +67,9 @@ func TestStylesAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if slices.ContainsFunc(all, func(p *packages.Package) bool { return p.Name == "plugged" }) {
+		t.Error("a package that only lets others register themselves is read")
+	}
 	s := read(all)
 	var got strings.Builder
 	for _, in := range m.find(s) {
@@ -83,6 +87,9 @@ func TestStylesAreFound(t *testing.T) {
 		text, err := f.text()
 		if err != nil {
 			t.Fatal(err)
+		}
+		if bytes.Contains(text, []byte("NewFake")) {
+			t.Errorf("a double is tortured:\n%s", text)
 		}
 		if name := filepath.Join(in.dir, "written_scan_test.go"); len(f.tests) > 0 && in.pkg.Name != "there" {
 			if err := os.WriteFile(name, text, 0o644); err != nil {
