@@ -226,6 +226,7 @@ type target struct {
 	by               *types.Func // a function or a method that makes one; nil: a composite literal
 	kind             string      // one of kinds
 	take, give, asks *types.Func
+	hold             types.Type // what take returns and give is a method of; nil: give is the target's own
 	creates, watches []string
 	bare             bool // its path is given as a key, without a slash, or a key is a path
 	absent           bool // nothing is at its path to begin with
@@ -367,12 +368,12 @@ func (s *sources) classify(g *target) bool {
 	if g.by != nil && g.by.Signature().Recv() != nil {
 		made = made || s.touches(g.by.Signature().Recv().Type())
 	}
-	find := func(role *regexp.Regexp) *types.Func {
+	find := func(t types.Type, role *regexp.Regexp) *types.Func {
 		if role == nil {
 			return nil
 		}
 		var found *types.Func
-		for m := range types.NewMethodSet(g.t).Methods() {
+		for m := range types.NewMethodSet(t).Methods() {
 			if f := m.Obj().(*types.Func); role.MatchString(f.Name()) && f.Exported() &&
 				(found == nil || len(f.Name()) < len(found.Name())) {
 				found = f
@@ -383,7 +384,14 @@ func (s *sources) classify(g *target) bool {
 	var told *types.Func
 	talks := func(f *types.Func) bool { return f != nil && (s.reach(f) || types.IsInterface(g.t) && made) }
 	for _, k := range kinds {
-		g.take, g.give, g.asks = find(k.take), find(k.give), find(k.asks)
+		g.take, g.give, g.asks, g.hold = find(g.t, k.take), find(g.t, k.give), find(g.t, k.asks), nil
+		if g.take != nil && g.give == nil && k.give == gives {
+			for r := range g.take.Signature().Results().Variables() {
+				if give := find(r.Type(), gives); g.give == nil && give != nil {
+					g.give, g.hold = give, r.Type()
+				}
+			}
+		}
 		fits := g.take != nil && g.give != nil && (talks(g.take) || k.name == "election" && talks(g.asks))
 		switch k.name {
 		case "semaphore":
@@ -401,7 +409,7 @@ func (s *sources) classify(g *target) bool {
 			if g.take != nil && !endless(g.take) {
 				g.take = nil
 			}
-			told = find(listens) // of what it knows, perhaps
+			told = find(g.t, listens) // of what it knows, perhaps
 			caches := g.by != nil && told != nil && len(s.all(g.by, s.watches)) > 0
 			fits = talks(g.take) || made && !types.IsInterface(g.t) && (s.touches(g.t) || caches)
 		}

@@ -115,7 +115,7 @@ func TestScanExact(t *testing.T) {
 	c := scan(t, &out)
 	styles(t)
 	there, _ := os.ReadFile(filepath.Join("there", fileName))
-	s := &scanCmd{Packages: []string{"./locked", "./counted", "./elected", "./kept", "./there", "./plain", "./guarded", "./delayed", "./listed", "./followed"}, Episodes: 300, Seed: 1, JSON: true}
+	s := &scanCmd{Packages: []string{"./locked", "./counted", "./elected", "./kept", "./there", "./plain", "./guarded", "./delayed", "./listed", "./followed", "./handed"}, Episodes: 300, Seed: 1, JSON: true}
 	if err := s.Run(c); err != console.VerdictError(console.ExitViolation) {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestScanExact(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %s", filepath.Base(r.Package), r.Outcome, r.Property))
 	}
 	if want := []string{"counted found exclusion", "guarded found exclusion", "delayed found lost-update", "listed found missing",
-		"elected found belief", "locked found orphan", "followed found deaf", "elected look ", "kept look ",
+		"elected found belief", "locked found orphan", "handed found progress", "followed found deaf", "elected look ", "kept look ",
 		"counted clean ", "counted clean ", "delayed clean ", "listed clean ", "there clean "}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q:\n%s", got, want, out.String())
 	}

@@ -160,6 +160,10 @@ func (w *writer) gives(method string, hold types.Type, also string) string {
 	if has["err"] {
 		last = "return scanGiven(err)"
 	}
+	if w.g.hold != nil {
+		return fmt.Sprintf("func (a *scanNAME) %s(ctx context.Context) error {\n%s\n%s\n}\n\n",
+			method, assigned(list, strings.Replace(call, "made.", "a.hold.", 1)), last)
+	}
 	return fmt.Sprintf("func (a *scanNAME) %s(ctx context.Context) error {\nmade, err := a.get()\nif err != nil {\nreturn scanError(err)\n}\n%s%s\n%s\n}\n\n",
 		method, also, strings.Replace(assigned(list, call), "err := ", "err = ", 1), last)
 }
@@ -240,7 +244,7 @@ func (w *writer) lock() string {
 	}
 	call, ends := w.invoke(take, ctx, nil)
 	ends = ends && ctx == "ctx"
-	var hold types.Type
+	hold := w.g.hold
 	for r := range take.Signature().Results().Variables() {
 		for p := range w.g.give.Signature().Params().Variables() {
 			if types.Identical(r.Type(), p.Type()) && !types.Identical(r.Type(), types.Typ[types.String]) {
@@ -293,7 +297,7 @@ func (w *writer) lock() string {
 			lines += "\nif err == nil && lost == nil {\nreturn errors.New(\"it was given up\")\n}"
 		}
 		lines = strings.Replace(lines, "err := ", "err = ", 1) + "\nreturn scanError(err)"
-		if list != "err" {
+		if strings.Trim(list, "_, ") != "err" {
 			lines = strings.Replace(lines, "err = ", "err := ", 1)
 		}
 	default:
