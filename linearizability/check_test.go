@@ -63,6 +63,9 @@ func parseValue(s string) Value {
 	return Str(s)
 }
 
+// StaleReads is that of package histories, which cannot be imported here.
+var StaleReads func(History) History
+
 // transcript is one history of a file in testdata, and the verdict it should have: by Check, by Check with StaleReads,
 // and by the monitor alone.
 type transcript struct {

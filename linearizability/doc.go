@@ -32,6 +32,6 @@
 // [Undetermined], and never a pass. Check starts goroutines and timers of the real clock: do not call it inside a
 // testing/synctest bubble.
 //
-// A [Stream] judges a history while it is recorded; [StaleReads] is for reads that may answer from the past. Package
+// A [Stream] judges a history while it is recorded; histories.StaleReads is for reads that may answer from the past. Package
 // sensitivity says what a legal history is worth, package operations what the names of operations mean.
 package linearizability

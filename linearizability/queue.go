@@ -22,7 +22,7 @@ import (
 // that it tried to remove (put it into the result) it removes only that.
 //
 // ZooKeeper's reads are not linearizable (Programmer's Guide, "Consistency Guarantees"): a replica that lags may say
-// empty for a while after an offer elsewhere. Where a recipe does not promise more, judge what [StaleReads] makes of
+// empty for a while after an offer elsewhere. Where a recipe does not promise more, judge what StaleReads of package histories makes of
 // the history.
 func Queue() Model {
 	return Model{

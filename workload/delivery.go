@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"github.com/zktorture/zktorture/linearizability/operations"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 )
@@ -32,7 +33,7 @@ func (v *View) deliveries() (all deliveries) {
 		if op.Name == "offer" {
 			of(op.Arg).offer = op
 		}
-		if item, done := finishes(op); done {
+		if item, done := finished(op); done {
 			d := of(item)
 			d.dones = append(d.dones, op)
 		}
@@ -40,7 +41,7 @@ func (v *View) deliveries() (all deliveries) {
 	for i, op := range v.Ops {
 		if _, ok := op.Data.(*Held); ok && claiming.takes(op) && op.Outcome == world.OK && v.vague(op) {
 			d, release := of(op.Result), claiming.released(v.Ops[i+1:], op)
-			d.claims = append(d.claims, Hold{Op: op, Release: release, From: op.Call, To: op.Call})
+			d.claims = append(d.claims, Hold{Op: op, Release: release, From: op.Call, To: op.Call, Cut: operations.VagueEnd})
 		}
 	}
 	for _, hold := range v.Holds(claiming) {

@@ -390,6 +390,31 @@ func (v *View) vague(op *world.Op) bool {
 	return ended && end < op.Return && !(known && since == end)
 }
 
+// outside is how a hold ended, if no call says all of it: at some time from its end to when it was surely over.
+func (v *View) outside(iv Hold, release, arg string) linearizability.History {
+	until := linearizability.Forever
+	if iv.Release != nil && iv.Release.Outcome == world.OK {
+		until = iv.Release.Return
+	}
+	o, ended := Role{Release: release}.releaseOf(iv)
+	o.Arg, o.Outcome, o.Return = linearizability.Str(arg), linearizability.OK, max(min(v.over(iv.Op), until), iv.To)
+	if !ended || iv.Cut == "" && o.Return >= until {
+		return nil
+	}
+	if o.Return == linearizability.Forever {
+		o.Outcome = linearizability.Unknown
+	}
+	return linearizability.History{o}
+}
+
+// over is when the session of an operation had surely ended; Forever, if that is not known.
+func (v *View) over(op *world.Op) int64 {
+	if since, known := v.SessionGone(op.SessionAt); known {
+		return max(since, op.Call)
+	}
+	return linearizability.Forever
+}
+
 // vagueEnd is the end of a hold of which it is not known until when it lasted: at any time from the call on.
 func (of Role) vagueEnd(op *world.Op, h *Held) linearizability.Operation {
 	o, _ := of.releaseOf(Hold{Op: op, Token: h.token, From: op.Call, To: op.Call, Cut: operations.VagueEnd})

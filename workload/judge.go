@@ -45,7 +45,7 @@ func (j *Judgement) Beliefs(v *View) {
 	j.Judges("belief", v.Beliefs())
 	var all []finding
 	for _, op := range v.Ops {
-		if h, ok := op.Data.(*Held); ok && h.op.Number == op.Number {
+		if h, ok := op.Data.(*Held); ok && h.op != nil && h.op.Number == op.Number {
 			all = append(all, h.found...)
 		}
 	}

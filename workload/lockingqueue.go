@@ -10,8 +10,7 @@ package workload
 // item whose token it knows.
 //
 // Under pause, expiry and crash a holder that has not been told of its expiry may be at work on an item beside the
-// next one. That is no violation of exclusion: it is what tokens are for. There is no model for package
-// linearizability: which item may be claimed depends on which sessions live, and that is no operation of a client.
+// next one. That is no violation of exclusion: it is what tokens are for.
 
 import (
 	"context"
@@ -19,6 +18,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
@@ -166,25 +166,20 @@ func (e *lockingEpisode) MayWaitForever(all, waiting []*world.Op) []*world.Op {
 func undone(ops []*world.Op) []*world.Op {
 	tried := map[string]bool{}
 	for _, op := range ops {
-		if item, done := finishes(op); done {
+		if item, done := finished(op); done {
 			tried[item] = true
 		}
 	}
 	return where(ops, func(op *world.Op) bool { return op.Name == "offer" && op.Outcome == world.OK && !tried[op.Arg] })
 }
 
-// finishes returns the item that an operation finishes, "" if it does not, and whether as done.
-func finishes(op *world.Op) (item string, done bool) {
-	if f, ok := op.Data.(*finish); ok {
-		return f.item, f.done
-	}
-	return "", false
-}
+// What the argument of a finish begins with. The item follows.
+const done, givenBack = "done ", "give back "
 
-// finish is what an operation "finish" is about.
-type finish struct {
-	item string
-	done bool
+// finished returns the item that an operation is to finish as done, and false if it does not.
+func finished(op *world.Op) (item string, is bool) {
+	item, is = strings.CutPrefix(op.Arg, done)
+	return item, is && op.Name == claiming.Release
 }
 
 func (e *lockingEpisode) Run(u User) {
@@ -237,13 +232,14 @@ func (e *lockingEpisode) consume(u User, q lockingQueueRecipe, turn lockingTurn)
 	if h == nil {
 		return false
 	}
-	f := &finish{item: string(c.Data()), done: !turn.giveBack || c.Releaser == nil}
 	e.kit(u, nil).play(turn.interludes, func() bool { return e.look(u, c, h) })
 	if h.Believes() {
-		if f.done {
-			u.Do("apply", func() string { return e.sink.apply(c) })
+		if turn.giveBack && c.Releaser != nil {
+			giveBack(u, claiming.Release, givenBack+string(c.Data()), nil, c.Releaser.Release, turn.cancelFinish)
+			return true
 		}
-		finishClaim(u, c, f, turn.cancelFinish)
+		u.Do("apply", func() string { return e.sink.apply(c) })
+		giveBack(u, claiming.Release, done+string(c.Data()), nil, c.Done, turn.cancelFinish)
 	}
 	return true
 }
@@ -280,14 +276,6 @@ func (e *lockingEpisode) claim(u User, q lockingQueueRecipe, name string) (c cla
 	return c, h
 }
 
-func finishClaim(u User, c claimRecipe, f *finish, cancelable bool) {
-	if f.done {
-		giveBack(u, "finish", "done "+f.item, f, c.Done, cancelable)
-	} else {
-		giveBack(u, "finish", "give back "+f.item, f, c.Releaser.Release, cancelable)
-	}
-}
-
 // sink is where items go. It applies each token once, and an item without a token always.
 type sink struct {
 	known   map[string]string // value by token
@@ -316,8 +304,29 @@ func (s *sink) apply(c claimRecipe) string {
 	return value + " applied"
 }
 
+// History has claims that failed, or lost one item before they got another, as unknown until what they perhaps got was
+// surely over.
 func (e *lockingEpisode) History(v *View) linearizability.History {
-	return v.History(func(op *world.Op, add func(linearizability.Operation)) { add(textOf(op)) })
+	h := v.converted(func(op *world.Op, add func(linearizability.Operation)) {
+		o := textOf(op)
+		if op.Name != "offer" && op.Name != claiming.Release && !claiming.takes(op) {
+			return // an interlude's
+		}
+		if claiming.takes(op) && op.Outcome == world.OK && !steady(v.Ops, op) {
+			before := o
+			before.Result, before.Outcome = linearizability.Null, linearizability.Unknown
+			add(before)
+		} else if claiming.takes(op) && op.Outcome != world.OK {
+			o.Outcome, o.Return = linearizability.Unknown, v.over(op)
+		}
+		add(o)
+	})
+	for _, d := range v.deliveries() {
+		for _, c := range d.claims {
+			h = append(h, v.outside(c, claiming.Release, givenBack+d.item)...)
+		}
+	}
+	return byReturn(h)
 }
 
 func (e *lockingEpisode) Judge(v *View) Judgement {

@@ -214,14 +214,19 @@ func (e *membershipEpisode) Judge(v *View) Judgement {
 }
 
 func (e *membershipEpisode) History(v *View) linearizability.History {
-	return v.History(func(op *world.Op, add func(linearizability.Operation)) {
-		o := operationOf(op)
-		o.Arg = linearizability.Str(op.Arg)
-		if looks(op) && op.Outcome == world.OK {
-			o.Result = linearizability.Str(op.Result)
+	h := v.converted(func(op *world.Op, add func(linearizability.Operation)) { add(textOf(op)) })
+	for _, join := range where(v.Ops, func(op *world.Op) bool { return op.Name == "join" && op.Outcome == world.OK }) {
+		stay := Hold{Op: join, Release: v.leaveOf(join), To: v.told(join)}
+		if end, ended := v.SessionEnd(join.SessionAt); ended {
+			stay.To = min(stay.To, end)
 		}
-		add(o)
-	})
+		if stay.Cut = "it ended without a call"; stay.Release != nil && stay.Release.Call < stay.To {
+			stay.To, stay.Cut = stay.Release.Call, ""
+		}
+		stay.To = max(stay.To, join.Call)
+		h = append(h, v.outside(stay, "leave", join.Arg)...)
+	}
+	return byReturn(h)
 }
 
 // looks reports whether an operation returns a list of members.

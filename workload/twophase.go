@@ -244,11 +244,30 @@ func transactionOf(op *world.Op) string {
 	return tx
 }
 
+// transactionsOf lists the transactions, in the order of the calls.
+func transactionsOf(v *View) (all []string) {
+	for _, op := range v.Ops {
+		if tx := transactionOf(op); !slices.Contains(all, tx) {
+			all = append(all, tx)
+		}
+	}
+	return all
+}
+
+// sitesOf returns the sites that a transaction was begun with, as a history has them; by default those of the plan.
+func (e *transactions) sitesOf(v *View, tx string) []string {
+	for _, op := range v.Ops {
+		if sites := strings.Fields(op.Arg); op.Name == "begin" && transactionOf(op) == tx && len(sites) > 1 {
+			return sites[1:]
+		}
+	}
+	return e.sites()
+}
+
 func (e *transactions) Judge(v *View) Judgement {
 	j := e.Judging(v)
 	j.History = e.History(v)
-	for n := range e.count {
-		tx := fmt.Sprintf("t%d", n+1)
+	for _, tx := range transactionsOf(v) {
 		j.Add(atomicity(v, tx)...)
 		j.Add(e.validity(v, tx)...)
 		j.Add(lateRefusals(v, tx)...)
@@ -293,7 +312,7 @@ func (e *transactions) validity(v *View, tx string) []sim.Violation {
 		if op.Result == "abort" && !called(v, tx, "veto", "", op) && !called(v, tx, "abort", "", op) {
 			missing = "nobody had called for an abort or a vote to abort"
 		}
-		for _, site := range e.sites() {
+		for _, site := range e.sitesOf(v, tx) {
 			switch {
 			case op.Result != "commit":
 			case !called(v, tx, "commit", site, op):
@@ -348,6 +367,15 @@ func (e *transactions) stuck(v *View) []sim.Violation {
 	return found
 }
 
+// History has a begin with its sites, and a vote that was refused with the outcome.
 func (e *transactions) History(v *View) linearizability.History {
-	return v.History(func(op *world.Op, add func(linearizability.Operation)) { add(textOf(op)) })
+	return v.History(func(op *world.Op, add func(linearizability.Operation)) {
+		o := textOf(op)
+		if op.Name == "begin" {
+			o.Arg = linearizability.Str(op.Arg + " " + strings.Join(e.sites(), " "))
+		} else if errors.Is(op.Err, recipes.ErrAborted) {
+			o.Result = linearizability.Str("abort")
+		}
+		add(o)
+	})
 }

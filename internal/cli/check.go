@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/cli/judges"
 	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/internal/resource/memory"
 	"github.com/zktorture/zktorture/internal/wholefile"
@@ -110,6 +111,10 @@ func (k *checkCmd) Run(c *console.Context) error {
 	for _, note := range in.notes {
 		fmt.Fprintf(c.Stderr, "%s: %s\n", k.File, note)
 	}
+	if judges.Knows(in.model.Name) && (k.Window > 0 || k.StaleReads || k.HTML != "") {
+		return fmt.Errorf("histories of a %s are judged whole, by the judge of that kind: leave out --window, --stale-reads "+
+			"and --html (torture explain --html tells their story)", in.model.Name)
+	}
 	judge := k.whole
 	if k.Window > 0 {
 		judge = k.stream
@@ -169,7 +174,7 @@ func (k *checkCmd) whole(model linearizability.Model, in io.Reader) (judged, err
 		return judged{}, err
 	}
 	if k.StaleReads {
-		history = linearizability.StaleReads(history)
+		history = histories.StaleReads(history)
 	}
 	j := judged{grants: map[string]*worker.Grants{}, history: history}
 	for _, op := range history {
@@ -177,7 +182,7 @@ func (k *checkCmd) whole(model linearizability.Model, in io.Reader) (judged, err
 	}
 	memory.LimitHeap(k.Memory << 20)
 	options := linearizability.Options{Timeout: k.Timeout, MemoryLimit: k.Memory << 20}
-	j.verdicts = linearizability.Check(model, history, options)
+	j.verdicts = judgeHistory(model, history, options)
 	return j, nil
 }
 

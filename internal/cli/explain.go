@@ -157,7 +157,7 @@ func readStory(name string) (*story.Story, error) {
 
 // ofHistory tells of the first object whose operations are not in order.
 func (e *explainCmd) ofHistory(c *console.Context, file string) (*story.Story, error) {
-	model, err := linearizability.ByName(e.Model, linearizability.Parameters{Parties: e.Parties, Permits: e.Permits})
+	model, err := modelNamed(e.Model, linearizability.Parameters{Parties: e.Parties, Permits: e.Permits})
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (e *explainCmd) ofHistory(c *console.Context, file string) (*story.Story, e
 	if err != nil {
 		return nil, err
 	}
-	verdicts := linearizability.Check(model, history, linearizability.Options{Timeout: e.Timeout})
+	verdicts := judgeHistory(model, history, linearizability.Options{Timeout: e.Timeout})
 	worst := linearizability.Worst(verdicts)
 	if worst == linearizability.Ok {
 		return nil, fmt.Errorf("there is no story: judged as %s, its %d operations are in order", e.Model, len(history))

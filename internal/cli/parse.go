@@ -12,6 +12,7 @@ import (
 
 	"github.com/zktorture/zktorture/internal/cli/about"
 	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/cli/judges"
 	"github.com/zktorture/zktorture/internal/manual"
 	"github.com/zktorture/zktorture/linearizability/operations"
 )
@@ -62,7 +63,7 @@ func Parser(options ...kong.Option) (*kong.Kong, error) {
 	return kong.New(into, append(options, kong.Name(commandName), kong.Description(description), groups, described, versioned, kong.Help(helped),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Vars{
 			"kinds": kindNames(), "shrinktime": ShrinkTime.String(), "strategies": strings.Join(about.Strategies(), ","),
-			"models": strings.Join(operations.Models(), ","), "sections": about.Sections(),
+			"models": strings.Join(append(operations.Models(), judges.Kinds()...), ","), "sections": about.Sections(),
 		})...)
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/zktorture/zktorture/internal/cli/judges"
 	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/internal/resource/memory"
 	"github.com/zktorture/zktorture/linearizability"
@@ -51,7 +52,7 @@ func (k *checkCmd) open() (*recorded, error) {
 	case k.Model == "":
 		return nil, errors.New("give --model, the model to judge the history against; only the folder of a run needs none")
 	}
-	model, err := linearizability.ByName(k.Model, linearizability.Parameters{Parties: k.Parties, Permits: k.Permits})
+	model, err := modelNamed(k.Model, linearizability.Parameters{Parties: k.Parties, Permits: k.Permits})
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +71,9 @@ func openRun(dir string) (*recorded, error) {
 		return nil, errors.New("a simulated run writes no history, but counterexamples: run torture replay or torture explain")
 	}
 	model, err := output.ModelOf(begin.Workload, begin.Recipe)
+	if judges.Knows(begin.Workload) {
+		model.Model, err = modelNamed(begin.Workload, linearizability.Parameters{})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +88,22 @@ func openRun(dir string) (*recorded, error) {
 		return nil, cmp.Or(err, file.Close())
 	}
 	return &recorded{Reader: whole, file: file, model: model.Model, notes: notes(dir, rest)}, nil
+}
+
+// modelNamed returns what a history is judged by: a model; or that of a kind without one, which has no more than its name.
+func modelNamed(name string, size linearizability.Parameters) (linearizability.Model, error) {
+	if judges.Knows(name) {
+		return linearizability.Model{Name: name}, nil
+	}
+	return linearizability.ByName(name, size)
+}
+
+// judgeHistory judges a history by what modelNamed has returned.
+func judgeHistory(m linearizability.Model, h linearizability.History, o linearizability.Options) []linearizability.Verdict {
+	if judges.Knows(m.Name) {
+		return judges.Check(m.Name, h)
+	}
+	return linearizability.Check(m, h, o)
 }
 
 // notes say what is missing in the folder of a run.

@@ -181,8 +181,27 @@ func (m *instance) look(name, known string, about any, ask func(context.Context)
 	return op
 }
 
-// History is what the clients saw.
-func (e *registryEpisode) History(v *workload.View) linearizability.History { return history(v) }
+// History is what the clients saw, and deregister calls of unknown outcome from the end of the session on under which an
+// instance had registered, or of its process: from there on it is not sure that the instance is registered.
+func (e *registryEpisode) History(v *workload.View) linearizability.History {
+	h := history(v)
+	for _, op := range v.Ops {
+		end, ended := v.SessionEnd(op.SessionAt)
+		if at, died := v.Crash(op.Client, op.Incarnation); died && !(ended && end < at) {
+			end, ended = at, true
+		}
+		if op.SessionAt == 0 || op.Data != op.SessionAt {
+			end, ended = op.Call, true
+		}
+		if op.Name == "register" && op.Outcome == world.OK && ended {
+			o := v.Operation(op)
+			o.Op, o.Arg, o.Call = "deregister", linearizability.Str(op.Arg), max(end, op.Call)
+			o.Outcome, o.Return, o.Note = linearizability.Unknown, linearizability.Forever, "it ended without a call"
+			h = append(h, o)
+		}
+	}
+	return h
+}
 
 // Judge says which lists are wrong, and who waits in vain.
 func (e *registryEpisode) Judge(v *workload.View) workload.Judgement {
@@ -210,7 +229,7 @@ func (e *registryEpisode) Judge(v *workload.View) workload.Judgement {
 	if len(j.Violations) == 0 {
 		j.Add(v.Leaks()...)
 	}
-	j.History = history(v)
+	j.History = e.History(v)
 	return j
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/cli/judges"
 	"github.com/zktorture/zktorture/internal/wholefile/formats"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/linearizability/operations"
@@ -223,6 +224,9 @@ func listModels(all *Listing) {
 	for _, name := range operations.Models() {
 		m, _ := linearizability.ByName(name)
 		all.Models = append(all.Models, listedModel{name, m.Operations})
+	}
+	for _, kind := range judges.Kinds() {
+		all.Models = append(all.Models, listedModel{kind, judges.Operations(kind)})
 	}
 }
 

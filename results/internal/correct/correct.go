@@ -8,7 +8,7 @@
 //
 // In a history with stale reads, sessions are connected to lagging servers: a read sees an earlier state of the
 // object, but none older than the session's last write or read (ZooKeeper Programmer's Guide, "Consistency
-// Guarantees": single system image, timeliness). Such a history is for [linearizability.StaleReads].
+// Guarantees": single system image, timeliness). Such a history is for [histories.StaleReads].
 package correct
 
 import (
@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	lin "github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/histories"
 )
 
 // Shape is the shape of a history.
@@ -69,7 +70,7 @@ func New(model string, i uint64) (*Case, error) {
 		return nil, err
 	}
 	if c.Stale() {
-		c.History = lin.StaleReads(c.History)
+		c.History = histories.StaleReads(c.History)
 	}
 	return c, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	lin "github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/histories"
 	"github.com/zktorture/zktorture/results/internal/exhaustive"
 )
 
@@ -22,7 +23,7 @@ func TestShortOnesAreLegal(t *testing.T) {
 			s.Operations, s.Clients, s.Unknown = 4+r.IntN(12), 2+r.IntN(3), 3*s.Unknown
 			h := Draw(r, model, with, s)
 			if s.Stale && reads(model) {
-				h = lin.StaleReads(h)
+				h = histories.StaleReads(h)
 			}
 			switch answer, err := exhaustive.Judge(model, with, h); {
 			case answer == exhaustive.Illegal || err != nil:

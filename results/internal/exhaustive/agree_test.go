@@ -12,6 +12,7 @@ import (
 	"time"
 
 	lin "github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/histories"
 	"github.com/zktorture/zktorture/results/internal/correct"
 )
 
@@ -193,7 +194,7 @@ func drawNearlyCorrect(r *rand.Rand, m lin.Model, with lin.Parameters) lin.Histo
 	s.Unknown = []float64{0, 0.1, 0.4}[r.IntN(3)]
 	h := correct.Draw(r, m.Name, with, s)
 	if s.Stale && slices.Contains([]string{"queue", "priorityqueue", "counter"}, m.Name) {
-		h = lin.StaleReads(h)
+		h = histories.StaleReads(h)
 	}
 	if r.IntN(3) > 0 {
 		for range 1 + r.IntN(2) {

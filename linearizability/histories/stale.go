@@ -1,10 +1,12 @@
-package linearizability
+package histories
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
-	"github.com/zktorture/zktorture/linearizability/operations"
+	lin "github.com/zktorture/zktorture/linearizability"
+	known "github.com/zktorture/zktorture/linearizability/operations"
 )
 
 // StaleReads returns the history with its reads widened to what ZooKeeper promises of them. A server that lags may
@@ -23,18 +25,18 @@ import (
 // history returned.
 //
 // A recipe that promises up-to-date answers (it sends sync first) is to be judged without.
-func StaleReads(h History) History {
+func StaleReads(h lin.History) lin.History {
 	widened := slices.Clone(h)
-	first := int64(Forever)
+	first := lin.Forever
 	for i := range h {
 		first = min(first, h[i].Call)
 	}
-	seen := map[Value]int64{} // by process: from when on its session has surely seen all
+	seen := map[lin.Value]int64{} // by process: from when on its session has surely seen all
 	alone := writesAlone(h)
 	for _, i := range byCall(h) {
 		process := h[i].Owner()
 		switch op := &h[i]; {
-		case op.Outcome != OK:
+		case op.Outcome != lin.OK:
 			delete(seen, process)
 		case readsOnly(op):
 			since, found := seen[process]
@@ -42,7 +44,7 @@ func StaleReads(h History) History {
 				since = first
 			}
 			if since < op.Call {
-				widened[i].Call, widened[i].Process = since, Str(fmt.Sprintf("stale read %d", i+1))
+				widened[i].Call, widened[i].Process = since, lin.Str(fmt.Sprintf("stale read %d", i+1))
 			}
 		case alone[i]:
 			seen[process] = op.Return + 1
@@ -54,26 +56,45 @@ func StaleReads(h History) History {
 }
 
 // readsOnly reports whether the operation changed nothing and its result is what it read.
-func readsOnly(op *Operation) bool {
-	return op.Outcome == OK && (op.kind().Role == operations.Read || op.kind().Result == operations.ItemOrNil && op.Vain())
+func readsOnly(op *lin.Operation) bool {
+	kind := known.Of(op.Op)
+	return op.Outcome == lin.OK && (kind.Role == known.Read || kind.Result == known.ItemOrNil && op.Vain())
 }
 
 // writesAlone tells by operation whether no possible change overlaps it or touches it.
-func writesAlone(h History) []bool {
+func writesAlone(h lin.History) []bool {
 	alone := make([]bool, len(h))
 	last, until := -1, int64(0) // the write called last, and the end of those called before or with it
 	for _, i := range byCall(h) {
 		op := &h[i]
-		if op.Outcome == Fail || readsOnly(op) {
+		if op.Outcome == lin.Fail || readsOnly(op) {
 			continue
 		}
-		if alone[i] = last < 0 || op.Call > until; last >= 0 && op.Call <= h[last].end() {
+		if alone[i] = last < 0 || op.Call > until; last >= 0 && op.Call <= endOf(&h[last]) {
 			alone[last] = false
 		}
-		if last < 0 || op.end() > until {
-			until = op.end()
+		if last < 0 || endOf(op) > until {
+			until = endOf(op)
 		}
 		last = i
 	}
 	return alone
+}
+
+// endOf is the last instant at which an operation can have taken effect.
+func endOf(op *lin.Operation) int64 {
+	if op.Outcome == lin.Unknown {
+		return lin.Forever
+	}
+	return op.Return
+}
+
+// byCall returns the places of the operations in the order of their calls.
+func byCall(h lin.History) []int {
+	order := make([]int, len(h))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(h[a].Call, h[b].Call) })
+	return order
 }
