@@ -4,13 +4,16 @@ package picture
 import (
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/anishathalye/porcupine"
 
 	"github.com/zktorture/zktorture/internal/cli"
+	"github.com/zktorture/zktorture/internal/webpage"
 	"github.com/zktorture/zktorture/linearizability"
 )
 
@@ -70,5 +73,41 @@ func drawn(model linearizability.Model, v linearizability.Verdict) (draw func(io
 		return nil, fmt.Errorf("porcupine did not find within %v that these operations cannot be ordered", pictureTime)
 	}
 	info.AddAnnotations([]porcupine.Annotation{{Tag: v.Property, Start: h[0].Call, End: last, Description: v.Rule}})
-	return func(w io.Writer) error { return porcupine.Visualize(shown, info, w) }, nil
+	return func(w io.Writer) error {
+		var page strings.Builder
+		if err := porcupine.Visualize(shown, info, &page); err != nil {
+			return err
+		}
+		framed, err := frame(page.String(), model, v)
+		if err == nil {
+			_, err = io.WriteString(w, framed)
+		}
+		return err
+	}, nil
+}
+
+// style has porcupine's picture in the colours of our pages, and scroll in its card.
+const style = `body { max-width: none; } text { fill: var(--ink); } .history-text { fill: #1b2330; } .link { fill: var(--link); }
+.divider, #legend line { stroke: var(--edge); } #legend polygon { fill: var(--edge); } .linearization, #legend rect { stroke: var(--soft); fill: var(--soft); }
+.linearization-invalid, #legend rect ~ rect { stroke: var(--bad); fill: var(--bad); } .tooltip { background: var(--card); border-color: var(--edge); }
+#legend, #canvas { position: static; margin: 0 0 14px; padding: 8px; overflow-x: auto; background: var(--card); border: 1px solid var(--edge); border-radius: 10px; }
+#legend svg { min-width: 660px; overflow: visible; } .intro { max-width: 90ch; }
+`
+
+// frame is porcupine's page with our colours, the verdict, and how to read it.
+func frame(page string, model linearizability.Model, v linearizability.Verdict) (string, error) {
+	title := html.EscapeString(fmt.Sprintf(": a %s breaks %s", model.Name, v.Property))
+	for old, new := range map[string]string{
+		"<title>Porcupine</title>": "<title>violation" + title + "</title>",
+		"</style>":                 webpage.Look + style + "</style>",
+		"<body>": `<body><h1><strong class="verdict violation">violation</strong>` + title + `</h1><p class="intro">` + html.EscapeString(v.Rule) +
+			`.</p><p class="intro soft">A row is a client, and a box an operation, from its call to its return. The line joins those that the model allows one ` +
+			`after another, as far as it gets; where it is red the next one does not fit. Hover over a box for the longest order with it, click to keep that.</p>`,
+	} {
+		if strings.Count(page, old) != 1 {
+			return "", fmt.Errorf("porcupine's page is not as expected: it does not have one %s", old)
+		}
+		page = strings.Replace(page, old, new, 1)
+	}
+	return page, nil
 }

@@ -63,6 +63,9 @@ func TestPicture(t *testing.T) {
 			}
 			Annotations []struct{ Tag, Description string }
 		}
+		if !strings.Contains(page.String(), fmt.Sprintf("<title>violation: a %s breaks %s</title>", model, v.Property)) {
+			t.Errorf("%s: the page has no title of ours", model)
+		}
 		found := dataOf.FindStringSubmatch(page.String())
 		if found == nil {
 			t.Fatalf("%s: the page has no data: %.300s", model, page.String())

@@ -105,17 +105,3 @@ func linksLead(t *testing.T, b *browsertest.Browser, dir string) {
 		}
 	}
 }
-
-// A page without results has no script.
-func TestEmptyIndexInBrowser(t *testing.T) {
-	b := browsertest.New(t)
-	dir := t.TempDir()
-	if _, err := index.Build(t.Context(), dir, index.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	b.Open(filepath.Join(dir, index.Name), 1280, 800, browsertest.Light)
-	if text := browsertest.Eval[string](b, "document.body.innerText"); !strings.Contains(text,
-		"There are no results in this folder") {
-		t.Errorf("the page says %q", text)
-	}
-}
