@@ -69,10 +69,13 @@ func (s prose) cause() *Cause {
 			}
 		}
 	}
-	if livelocked { // whatever led to it, it is what repeats that has to wait
+	if livelocked {
 		last := s.Cycles[len(s.Cycles)-1]
-		sends := slices.IndexFunc(s.Events[last.Event:last.Event+last.Length], func(e Event) bool { return e.Code != "" })
-		best.Mechanism, best.Event = livelock, last.Event+max(0, sends)
+		repeated := s.Events[last.Event:][:last.Length]
+		if !slices.ContainsFunc(repeated, func(e Event) bool { return e.Kind == kindTime }) { // whatever led to it, it has to wait
+			sends := slices.IndexFunc(repeated, func(e Event) bool { return e.Code != "" })
+			best.Mechanism, best.Event = livelock, last.Event+max(0, sends)
+		}
 	}
 	return best
 }

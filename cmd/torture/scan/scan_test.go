@@ -136,6 +136,7 @@ func TestScanExact(t *testing.T) {
 	}
 	for _, line := range []string{
 		"callbacks.go:30, in (*Caller).Run", "config.go:24, in Follow", "registry.go:19, in (*Registry).Register",
+		"locks.go:22, in (*Locks).Lock", "help: After a connection loss find out what the request did",
 	} {
 		if !strings.Contains(stories, line) {
 			t.Errorf("no story tells of %s:\n%s", line, stories)
