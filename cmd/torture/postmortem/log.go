@@ -125,14 +125,23 @@ func header(in io.Reader, magic uint32, what string) error {
 	return nil
 }
 
-// record is jute, ZooKeeper's way to write structures, read from its beginning. What is too short sets bad.
+// record is jute, ZooKeeper's way to write structures, read from its beginning: of rest, or of a file. What is too short
+// sets bad.
 type record struct {
 	rest []byte
+	file io.Reader // if not nil rest is what was taken of it last
 	bad  bool
 }
 
+// take returns the next bytes; those of a file are valid until it is called again.
 func (r *record) take(n int) []byte {
-	if n < 0 || n > len(r.rest) {
+	if r.file != nil && !r.bad && n >= 0 && n <= recordMax {
+		r.rest = slices.Grow(r.rest[:0], n)[:n]
+		if _, err := io.ReadFull(r.file, r.rest); err == nil {
+			return r.rest
+		}
+	}
+	if r.file != nil || n < 0 || n > len(r.rest) {
 		r.bad, r.rest = true, nil
 		return nil
 	}

@@ -3,9 +3,7 @@ package postmortem
 import (
 	"bufio"
 	"compress/gzip"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -29,33 +27,29 @@ func readSnapshot(name string, session func(id int64), ephemeral func(path strin
 	case ".snappy":
 		return errors.New("snapshots compressed by snappy are not read; have the server write one with snapshot.compression.method=gz")
 	}
-	in := &stream{in: bufio.NewReader(from)}
-	if err := header(in.in, snapshotMagic, "snapshot"); err != nil {
+	in := &record{file: bufio.NewReader(from)}
+	if err := header(in.file, snapshotMagic, "snapshot"); err != nil {
 		return err
 	}
-	for n := in.int(); n > 0 && in.err == nil; n-- {
+	for n := in.int(); n > 0 && !in.bad; n-- {
 		id := in.long()
 		in.int() // its timeout
 		session(id)
 	}
-	for n := in.int(); n > 0 && in.err == nil; n-- { // lists of permissions
+	for n := in.int(); n > 0 && !in.bad; n-- { // lists of permissions
 		in.long()
-		for m := in.int(); m > 0 && in.err == nil; m-- {
-			in.int()
-			in.text()
-			in.text()
-		}
+		in.acl()
 	}
 	for {
-		path := in.text()
-		if in.err != nil {
-			return fmt.Errorf("the snapshot is cut off or damaged: %w", in.err)
+		path := string(in.bytes())
+		if in.bad {
+			return errors.New("the snapshot is cut off or damaged")
 		}
 		if path == "/" {
 			return nil
 		}
-		in.skip() // data
-		in.long() // its permissions
+		in.bytes() // data
+		in.long()  // its permissions
 		czxid, _, ctime := in.long(), in.long(), in.long()
 		in.long() // mtime
 		in.int()
@@ -72,41 +66,4 @@ func readSnapshot(name string, session func(id int64), ephemeral func(path strin
 // isSession is false of what containers and znodes with a time to live have as their owner (server.EphemeralType).
 func isSession(owner int64) bool {
 	return owner != 0 && owner != math.MinInt64 && uint64(owner)>>56 != 0xff
-}
-
-// stream reads jute from a file.
-type stream struct {
-	in  *bufio.Reader
-	err error
-}
-
-func (s *stream) read(n int) (x uint64) {
-	var b [8]byte
-	if s.err == nil {
-		_, s.err = io.ReadFull(s.in, b[8-n:])
-	}
-	return binary.BigEndian.Uint64(b[:])
-}
-
-func (s *stream) int() int32  { return int32(s.read(4)) }
-func (s *stream) long() int64 { return int64(s.read(8)) }
-
-func (s *stream) skip() {
-	if n := s.int(); n > 0 && s.err == nil {
-		_, s.err = s.in.Discard(int(n))
-	}
-}
-
-func (s *stream) text() string {
-	n := s.int()
-	if n <= 0 || s.err != nil {
-		return ""
-	}
-	if n > recordMax {
-		s.err = fmt.Errorf("a string of %d bytes", n)
-		return ""
-	}
-	b := make([]byte, n)
-	_, s.err = io.ReadFull(s.in, b)
-	return string(b)
 }
