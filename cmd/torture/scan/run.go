@@ -130,10 +130,7 @@ func (r *result) judge(passed bool, out, left string) {
 			if x, err := sim.ReadCounterexample(bytes.NewReader(text)); err == nil {
 				property = x.Property
 				message, _, _ = strings.Cut(x.Message, "\n")
-				two := slices.ContainsFunc(x.Trace, func(line string) bool { return strings.Contains(line, "  > u2 ") })
-				// One that lets users in or out one by one, without a fault, may be meant so, and no double barrier.
-				r.alone = r.alone && (!two || strings.HasPrefix(property, "early-")) && !(r.Kind == "cache" && slices.Contains(stale, property)) ||
-					property == "missing" && !slices.ContainsFunc(x.Trace, func(line string) bool { return strings.Contains(line, "  ! ") })
+				r.alone = r.doubtful(r.alone, x)
 			}
 		}
 	}
@@ -145,6 +142,22 @@ func (r *result) judge(passed bool, out, left string) {
 	default:
 		r.Message = "the adapter needs a look: " + strings.TrimPrefix(property+": ", ": ") + message
 	}
+}
+
+// doubtful reports whether a counterexample may show the adapter, or what a recipe means, rather than a bug.
+func (r *result) doubtful(alone bool, x *sim.Counterexample) bool {
+	has := func(mark string) bool {
+		return slices.ContainsFunc(x.Trace, func(line string) bool { return strings.Contains(line, mark) })
+	}
+	switch {
+	case x.Property == "missing" && !has("  ! "): // no fault has struck
+		return true
+	case !alone, r.Kind == "cache" && slices.Contains(stale, x.Property):
+		return false
+	case strings.HasPrefix(x.Property, "early-"): // it lets users in or out one by one, may mean that, and is no double barrier
+		return true
+	}
+	return !has("  > u2 ") // a second user would make it a race
 }
 
 // logged matches lines that go-zookeeper logs.
