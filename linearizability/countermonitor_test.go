@@ -3,6 +3,7 @@ package linearizability
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/zktorture/zktorture/linearizability/internal/monitor"
@@ -56,5 +57,20 @@ func BenchmarkCounter(b *testing.B) {
 		h := longCount(ops)
 		benchmarkJudging(b, fmt.Sprintf("monitor/%d", ops),
 			func() Status { return Status(monitor.Counter(Counter().steps(h)).Outcome) }, Ok)
+	}
+}
+
+// What is not decided is named by its shape.
+func TestSubsetSumsAreCounted(t *testing.T) {
+	lost := func(n int64) Operation {
+		return Operation{Op: "add", Arg: Int(n), Outcome: Unknown, Call: 1, Return: Forever}
+	}
+	get := func(n, call int64) Operation {
+		return Operation{Client: 9, Op: "get", Result: Int(n), Call: call, Return: call + 1}
+	}
+	m := Counter()
+	r := m.monitor(m.steps(History{lost(2), lost(3), lost(3), get(5, 10), get(8, 20)}))
+	if want := "which of 3 additions of 2 different amounts, whose sums nobody was told, make up 2 gaps"; !strings.HasPrefix(r.Reason, want) {
+		t.Errorf("%q, want %q", r.Reason, want)
 	}
 }

@@ -22,7 +22,6 @@ type judge struct {
 	tried    []string // what could not decide, and why
 
 	unexplained bool // as in [Options]
-
 }
 
 func newJudge(m *Model, o Options) *judge {

@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -228,12 +229,21 @@ func (c *counterCase) fill() step.Ruling {
 	open := slices.ContainsFunc(f.needs, func(n int64) bool { return n > 0 })
 	switch {
 	case !c.units && (urgent || open && len(c.free) > 0):
-		return step.Undecided("which additions make up a number that nobody was told is a subset sum, as they are " +
-			"not all of 1")
+		return step.Undecided(f.subsetSum())
 	case urgent && latest > math.MinInt64:
 		return f.compete(latest)
 	}
 	return f.assign()
+}
+
+// subsetSum says of what shape the history is that is not decided.
+func (f *filling) subsetSum() string {
+	amounts := map[int64]bool{}
+	for _, i := range f.free {
+		amounts[f.steps[i].Amount().Delta] = true
+	}
+	return fmt.Sprintf("which of %d additions of %d different amounts, whose sums nobody was told, make up %d gaps between "+
+		"the numbers that were told is a subset sum", len(f.free), len(amounts), len(f.gaps))
 }
 
 // compete decides between additions of known sum and unknown outcome and those that must be over early, if it can.
