@@ -202,6 +202,22 @@ func TestOutOfRange(t *testing.T) {
 	}
 }
 
+// A server that lags behind [fakezk.Ensemble.SetVersions] shows another Mzxid than those that do not: two versions with one
+// would be taken for one state by clients that compare transactions.
+func TestVersionsThatAreSetAreOfALaterTransaction(t *testing.T) {
+	e := fakezk.New(fakezk.Config{})
+	if r := e.Admin(1, &fakezk.Request{Op: wire.OpCreate, Path: "/a", ACL: zk.WorldACL(zk.PermAll)}); r.Err != wire.CodeOK {
+		t.Fatal(r.Err)
+	}
+	before, _ := e.Node("/a")
+	if err := e.SetVersions("/a", 7); err != nil {
+		t.Fatal(err)
+	}
+	if after, _ := e.Node("/a"); after.Stat.Version != 7 || after.Stat.Mzxid <= before.Stat.Mzxid {
+		t.Errorf("%+v, then %+v", before.Stat, after.Stat)
+	}
+}
+
 // TestHooks: every elementary change is announced once, in order, and every event.
 func TestHooks(t *testing.T) {
 	e := fakezk.New(fakezk.Config{Replicas: 3})

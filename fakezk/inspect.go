@@ -77,7 +77,7 @@ func (e *Ensemble) SetSequence(path string, next int32) error {
 	return setCounters(e, opSetSequence, path, next)
 }
 
-// SetVersions sets the versions of the data and of the ACL of path, as SetSequence does the counter.
+// SetVersions sets the versions of data and ACL of path, as SetSequence does the counter. As by many sets Mzxid changes, too.
 func (e *Ensemble) SetVersions(path string, version int32) error {
 	return setCounters(e, opSetVersions, path, version)
 }

@@ -67,7 +67,7 @@ func (r *replica) applyEdit(t *transaction, x *edit, announce func(*edit, *node)
 		r.nodes[x.path].created = int32(x.owner)
 		return
 	case opSetVersions:
-		r.nodes[x.path].version, r.nodes[x.path].aversion = int32(x.owner), int32(x.owner)
+		r.nodes[x.path].version, r.nodes[x.path].aversion, r.nodes[x.path].mzxid = int32(x.owner), int32(x.owner), t.zxid
 		return
 	}
 	if announce != nil {
