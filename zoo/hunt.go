@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,7 +18,8 @@ import (
 // none.
 type HuntConfig struct {
 	Seed     uint64
-	Episodes int    // at most, for each animal and for its twin; default 20,000
+	Episodes int    // at most, for each animal and for its twin, which takes 5,000 at most; default 20,000
+	TwinSeed uint64 // of the twins' episodes; default: Seed
 	Strategy string // one of [sim.Strategies]; default "mix". It does not count for canaries.
 	Workers  int    // episodes under way at the same time; default: GOMAXPROCS
 	// SkipTwin leaves out the twin.
@@ -45,6 +47,9 @@ func (c Catch) OK() bool { return c.Found != nil && c.Problem == "" }
 // EpisodesMax is the default of HuntConfig.Episodes.
 const EpisodesMax = 20_000
 
+// twinEpisodesMax is how many episodes of a twin are run at most: with another seed in each run they add up.
+const twinEpisodesMax = 5_000
+
 // Hunter hunts animals, several at the same time if asked to, and looks at a twin that several have in common only
 // once.
 type Hunter struct {
@@ -58,10 +63,11 @@ type Hunter struct {
 func NewHunter(cfg HuntConfig) *Hunter {
 	cfg.Episodes = cmp.Or(cfg.Episodes, EpisodesMax)
 	cfg.Strategy = cmp.Or(cfg.Strategy, "mix")
+	cfg.TwinSeed = cmp.Or(cfg.TwinSeed, cfg.Seed)
 	return &Hunter{cfg: cfg, twins: map[string]func() (sim.Result, error){}}
 }
 
-// Hunt looks for an animal, and for anything wrong with its twin. The result depends on the seed alone. When ctx ends
+// Hunt looks for an animal, and for anything wrong with its twin. The result depends on the seeds alone. When ctx ends
 // it stops; then the error says so.
 func (hunter *Hunter) Hunt(ctx context.Context, a Animal) (Catch, error) {
 	h := hunt{cfg: hunter.cfg, hunter: hunter, catch: Catch{Animal: a}, begin: time.Now()}
@@ -166,27 +172,41 @@ func (h *hunt) count(ctx context.Context) error {
 	return nil
 }
 
-// twin looks at the fixed twin, which must break nothing, with all faults.
+// twin looks at the fixed twin, which must break nothing. Half of its episodes are those of all animals that have it, with
+// all faults; the other half is dealt to these animals, and begins like their counterexamples.
 func (h *hunt) twin(ctx context.Context) error {
-	r, err := h.hunter.examine(ctx, h.catch.Animal)
-	h.catch.TwinEpisodes, h.catch.TwinClean = r.Episodes, err == nil && r.Verdict == sim.VerdictOK
-	if err == nil && !h.catch.TwinClean {
-		h.blame("the fixed version is accused: %s", accusations(r))
+	h.catch.TwinClean = true
+	for _, look := range []func(context.Context, Animal) (sim.Result, error){h.hunter.examine, h.examineNear} {
+		r, err := look(ctx, h.catch.Animal)
+		if err != nil {
+			h.catch.TwinClean = false
+			return err
+		}
+		if h.catch.TwinEpisodes += r.Episodes; r.Verdict != sim.VerdictOK {
+			h.catch.TwinClean = false
+			h.blame("the fixed version is accused: %s", accusations(r))
+		}
 	}
-	return err
+	return nil
 }
+
+// half is half of the episodes of a twin.
+func (hunter *Hunter) half() int { return (min(hunter.cfg.Episodes, twinEpisodesMax) + 1) / 2 }
 
 func (hunter *Hunter) examine(ctx context.Context, a Animal) (sim.Result, error) {
 	twin := a.Twin()
-	clients := max(a.Clients, twinClients(twin.Recipe()))
 	hunter.mu.Lock()
 	once, known := hunter.twins[twin.Recipe()]
 	if !known {
 		once = sync.OnceValues(func() (sim.Result, error) {
-			return sim.Run(ctx, twin, sim.Config{
-				Strategy: hunter.cfg.Strategy, Episodes: hunter.cfg.Episodes, Seed: hunter.cfg.Seed,
-				Clients: clients, Workers: hunter.cfg.Workers, Faults: twinFaults(twin.Recipe()),
-			})
+			cfg := sim.Config{
+				Strategy: hunter.cfg.Strategy, Episodes: hunter.half(), Seed: hunter.cfg.TwinSeed,
+				Clients: a.Clients, Workers: hunter.cfg.Workers, Faults: world.AllFaults,
+			}
+			for _, other := range a.kin() {
+				cfg.Clients, cfg.Faults = max(cfg.Clients, other.Clients), cfg.Faults|other.Faults()
+			}
+			return sim.Run(ctx, twin, cfg)
 		})
 		hunter.twins[twin.Recipe()] = once
 	}
@@ -194,25 +214,22 @@ func (hunter *Hunter) examine(ctx context.Context, a Animal) (sim.Result, error)
 	return once()
 }
 
-// twinClients is with how many clients at most a twin is run: as many as any animal that has it.
-func twinClients(recipe string) (clients int) {
-	for _, a := range Animals() {
-		if a.Twin().Recipe() == recipe {
-			clients = max(clients, a.Clients)
-		}
+// examineNear runs the twin in the animal's own terms, from the choices of its counterexample, if there is one.
+func (h *hunt) examineNear(ctx context.Context, a Animal) (sim.Result, error) {
+	if h.catch.Found == nil {
+		return sim.Result{Verdict: sim.VerdictOK}, nil
 	}
-	return clients
+	return sim.Run(ctx, a.Twin(), sim.Config{
+		Strategy: "near", Near: []world.Choices{h.catch.Found.Choices}, Seed: h.cfg.TwinSeed,
+		Episodes: max(h.hunter.half()/max(len(a.kin()), 1), 1), Faults: a.Faults(), NoFaultsAtAll: true,
+		Clients: a.Clients, Workers: h.cfg.Workers,
+	})
 }
 
-// twinFaults are the faults with which a twin is run: all, and those that any animal needs that has it.
-func twinFaults(recipe string) world.Faults {
-	faults := world.AllFaults
-	for _, a := range Animals() {
-		if a.Twin().Recipe() == recipe {
-			faults |= a.Faults()
-		}
-	}
-	return faults
+// kin are all animals that have its twin.
+func (a Animal) kin() []Animal {
+	recipe := a.Twin().Recipe()
+	return slices.DeleteFunc(Animals(), func(other Animal) bool { return other.Twin().Recipe() != recipe })
 }
 
 func accusations(r sim.Result) string {

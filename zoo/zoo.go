@@ -4,7 +4,7 @@
 //
 // An [Animal] is a published recipe with one of its bugs. Its twin is the same recipe without that bug. A harness that
 // does not find the animal cannot see the bug; one that accuses the twin gives false alarms. A [Hunter] looks for the
-// property that the animal is known to break, and runs as many episodes of the twin. The canary is a planted bug that
+// property that the animal is known to break, and runs episodes of the twin, half of them near what it has found. The canary is a planted bug that
 // must be found at a known rate: if it is not, the harness itself is broken.
 //
 // The recipes are in package published, with their bugs marked. [Absentees] lists the bugs that have no animal, and why.

@@ -17,6 +17,9 @@ func (z *zooCmd) ciOf(catches []zoo.Catch) ciformat.Report {
 		Facts: [][2]string{{"found", fmt.Sprintf("%d of %d", s.found, s.total)}, {"seed", fmt.Sprint(z.Seed)},
 			{"accused fixed versions", strings.Join(s.accused, " ")}},
 	}
+	if z.FixedSeed != nil {
+		report.Facts = append(report.Facts, [2]string{"seed of fixed versions", fmt.Sprint(*z.FixedSeed)})
+	}
 	if s.missed() {
 		report.Verdict = sim.VerdictViolation
 	}

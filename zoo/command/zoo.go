@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"time"
@@ -19,7 +20,8 @@ import (
 type zooCmd struct {
 	IDs            []string      `arg:"" optional:"" name:"id" help:"The known bugs to look for, by their ids. Default: all."`
 	Seed           uint64        `help:"The same seed gives the same run." default:"1"`
-	Episodes       int           `help:"Maximum episodes for each known bug and for each fixed version." default:"20000" range:"1.."`
+	Episodes       int           `help:"Maximum episodes for each known bug and for each fixed version, which takes 5000 at most." default:"20000" range:"1.."`
+	FixedSeed      *uint64       `name:"fixed-seed" help:"The seed of the fixed versions' episodes, half of which begin like the counterexamples. Default: a new one, which is printed."`
 	Live           bool          `help:"Look on three real servers, started on this machine, for each known bug for --duration."`
 	Duration       time.Duration `help:"With --live: the longest time for each known bug." default:"20s" range:">0"`
 	Demo           bool          `help:"Show one bug, its story and its fix, in three minutes, page by page."`
@@ -35,10 +37,11 @@ type zooCmd struct {
 func (z *zooCmd) Rules() []console.Rule {
 	return []console.Rule{
 		console.When(z.Demo, "no-pause", "needs --demo"),
-		console.When(!z.Demo, "seed episodes live confirm json exact junit summary", "cannot be used with --demo, which is always the same"),
+		console.When(!z.Demo, "seed fixed-seed episodes live confirm json exact junit summary", "cannot be used with --demo, which is always the same"),
 		console.When(z.Live, "duration", "needs --live"),
 		console.When(!z.Live, "episodes", "cannot be used with --live, because each known bug is looked for during --duration there"),
-		console.When(!z.Live, "confirm exact out", "cannot be used with --live, which does not simulate"),
+		console.When(!z.Live, "fixed-seed confirm exact out", "cannot be used with --live, which does not simulate"),
+		console.When(!z.Confirm, "fixed-seed", "cannot be used with --confirm, which leaves fixed versions out"),
 		console.When(!z.Confirm, "exact",
 			"cannot be used with --confirm, because decisions of the Go runtime cannot be repeated on real servers"),
 	}
@@ -62,6 +65,10 @@ func (z *zooCmd) Run(c *console.Context) error {
 		if err := c.Exactly(); err != nil {
 			return err
 		}
+	}
+	if z.FixedSeed == nil && !z.Live && !z.Confirm {
+		seed := rand.Uint64() >> 32
+		z.FixedSeed = &seed
 	}
 	animals, skipped := z.huntable(animals)
 	if err := z.Probe(); err != nil {
@@ -92,9 +99,9 @@ func (z *zooCmd) Run(c *console.Context) error {
 func (z *zooCmd) report(c *console.Context, catches []zoo.Catch, skipped []zoo.Animal) error {
 	trouble := z.save(catches)
 	if z.JSON {
-		writeZoo(c.Stdout, catches, skipped)
+		z.write(c.Stdout, catches, skipped)
 	} else {
-		printScore(c.Stdout, catches, skipped, c.Self)
+		z.printScore(c.Stdout, catches, skipped, c.Self)
 	}
 	if z.Wanted() {
 		trouble = errors.Join(trouble, z.Write(z.ciOf(catches)))
@@ -117,7 +124,11 @@ type huntFunc = func(context.Context, zoo.Animal) (zoo.Catch, error)
 // huntAll hunts on all cores, one animal on each, or one after the other on one ensemble. The results are in the
 // order of the animals.
 func (z *zooCmd) huntAll(c *console.Context, animals []zoo.Animal) (results []chan hunted, end func(), err error) {
-	hunt := zoo.NewHunter(zoo.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, Workers: 1}).Hunt
+	cfg := zoo.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, Workers: 1}
+	if z.FixedSeed != nil {
+		cfg.TwinSeed = *z.FixedSeed
+	}
+	hunt := zoo.NewHunter(cfg).Hunt
 	workers, end := runtime.GOMAXPROCS(0), func() {}
 	if z.Live || z.Confirm {
 		hunter := z.liveHunter
@@ -205,7 +216,7 @@ func printCatch(w io.Writer, c zoo.Catch) {
 	}
 }
 
-func printScore(w io.Writer, catches []zoo.Catch, skipped []zoo.Animal, self string) {
+func (z *zooCmd) printScore(w io.Writer, catches []zoo.Catch, skipped []zoo.Animal, self string) {
 	s := score(catches)
 	fmt.Fprintf(w, "\n%d of %d found", s.found, s.total)
 	for _, list := range []struct {
@@ -219,9 +230,14 @@ func printScore(w io.Writer, catches []zoo.Catch, skipped []zoo.Animal, self str
 	if len(s.accused) == 0 {
 		fmt.Fprint(w, "; every fixed version is clean")
 	}
+	alone := ""
+	if z.FixedSeed != nil {
+		alone = fmt.Sprintf(" --fixed-seed %d", *z.FixedSeed)
+		fmt.Fprintf(w, " (%s)", alone[1:])
+	}
 	fmt.Fprintln(w)
 	if s.missed() {
-		fmt.Fprintf(w, "one alone: %s zoo ID\n", self)
+		fmt.Fprintf(w, "one alone: %s zoo ID%s\n", self, alone)
 	}
 	printSkipped(w, skipped)
 	if s.total == len(zoo.Animals()) {
@@ -268,7 +284,8 @@ type zooSummary struct {
 	Animals []animalSummary `json:"animals"`
 	Found   int             `json:"found"`
 	Total   int             `json:"total"`
-	Skipped []string        `json:"skipped,omitempty"` // that need --exact
+	Skipped []string        `json:"skipped,omitempty"`   // that need --exact
+	Seed    *uint64         `json:"twin_seed,omitempty"` // of the fixed versions' episodes in simulation
 }
 
 type animalSummary struct {
@@ -311,8 +328,8 @@ func minimalOf(f *sim.Found) minimal {
 	return minimal{Clients: f.Clients, Operations: zoo.Operations(*f), Faults: f.Faults, Steps: f.Steps}
 }
 
-func writeZoo(w io.Writer, catches []zoo.Catch, skipped []zoo.Animal) error {
-	summary := zooSummary{Animals: []animalSummary{}, Found: score(catches).found, Total: len(catches)}
+func (z *zooCmd) write(w io.Writer, catches []zoo.Catch, skipped []zoo.Animal) error {
+	summary := zooSummary{Animals: []animalSummary{}, Found: score(catches).found, Total: len(catches), Seed: z.FixedSeed}
 	for _, c := range catches {
 		a := animalSummary{
 			ID: c.Animal.ID, Title: c.Animal.Title, Source: c.Animal.Source, Property: c.Animal.Property,

@@ -152,6 +152,7 @@ var meanings = map[string]string{
 	"tries":          "how many tries it took",
 	"twin_clean":     "nothing is wrong with the fixed version",
 	"twin_episodes":  "how many episodes the fixed version was run for",
+	"twin_seed":      "the seed of the fixed versions' episodes, in simulation",
 	"unfinished":     "why it may not be minimal",
 	"undecided":      "how many could not be judged",
 	"unit":           "the unit",
