@@ -93,9 +93,9 @@ type Config struct {
 	// kind has a list of parts for users ([Plan.Part]); each user plays the part at its own place in the list, and does
 	// all else as simply as possible.
 	Plain bool
-	// Checkpoint, if set, is a file. A search saves its state there every ten seconds and when it ends early, and
-	// continues from the file if it exists.
+	// Checkpoint, if set, is a file: a search saves its state there every ten seconds and at an early end, and goes on from it.
 	Checkpoint string
+	Steps      bound.Steps // is told of each step that a search remembers, see package sim/prove/certify
 }
 
 // Progress is how far a campaign is.
@@ -332,7 +332,7 @@ func (c *campaign) search() bound.Search {
 	return bound.New(&bound.Campaign{
 		Workload: c.workload, Terms: cfg.terms(tally.Unnumbered), AtMost: cfg.AtMost, Users: cfg.Users,
 		Backwards: cfg.Backwards, Without: cfg.Without, Plain: cfg.Plain, Share: cfg.Share, Shares: cfg.Shares,
-		RunsMax: cfg.Episodes, Whole: cfg.Whole, Checkpoint: cfg.Checkpoint, Of: c.of(), Begun: c.begin,
+		RunsMax: cfg.Episodes, Whole: cfg.Whole, Checkpoint: cfg.Checkpoint, Steps: cfg.Steps, Of: c.of(), Begun: c.begin,
 		Counts: func(o *world.Run) bool {
 			all := cfg.Until == "" || cfg.Until == tally.AnyProperty
 			return all && len(o.Violations) > 0 || o.Breaks(cfg.Until) != nil

@@ -15,6 +15,7 @@ import (
 	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/internal/bound"
+	"github.com/zktorture/zktorture/sim/prove/certify"
 	_ "github.com/zktorture/zktorture/sim/prove/internal/search"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
@@ -166,14 +167,31 @@ func (c *Certificate) Bound() string {
 		plans)
 }
 
+// Claim is what a check of the search's steps holds it to, see package certify. It is an error in another program.
+func (c *Certificate) Claim() (certify.Claim, error) {
+	cfg, err := c.Config()
+	return certify.Claim{
+		Clients: c.Clients, Users: c.Users, Ops: c.Ops, AtMost: c.AtMost, Faults: cfg.Faults, Plain: c.Plain,
+		States: c.States, Ends: c.Ends, Runs: c.Runs, Digest: c.Digest,
+	}, errors.Join(c.sameBuild(), err)
+}
+
+// sameBuild is an error in another program.
+func (c *Certificate) sameBuild() error {
+	if c.Build != digest.Build() {
+		return fmt.Errorf("the certificate is of another program (%s), and this is %s: build that one, or search "+
+			"again with this one", c.Build, digest.Build())
+	}
+	return nil
+}
+
 // Check makes the search again, with the options of each choice in the other order, and compares. The error is
 // ErrRefuted if it sees another thing; any other says why it could not be checked.
 func (c *Certificate) Check(
 	ctx context.Context, w world.Workload, atMost time.Duration, progress func(sim.Progress),
 ) (sim.Result, error) {
-	if c.Build != digest.Build() {
-		return sim.Result{}, fmt.Errorf("the certificate is of another program (%s), and this is %s: build that one, or search "+
-			"again with this one", c.Build, digest.Build())
+	if err := c.sameBuild(); err != nil {
+		return sim.Result{}, err
 	}
 	cfg, err := c.Config()
 	if err != nil {

@@ -11,16 +11,13 @@ import (
 
 // Campaign is a campaign that is a search, and where it notes what was run. Most fields are those of Config of package sim.
 type Campaign struct {
-	Workload      world.Workload
-	Terms         runner.Terms
-	AtMost, Users int
-	Backwards     bool
-	Without       Reductions
-	Plain         bool
-	Share, Shares int
-	RunsMax       int
-	Whole         bool
-	Checkpoint    string
+	Workload                              world.Workload
+	Terms                                 runner.Terms
+	AtMost, Users, Share, Shares, RunsMax int
+	Backwards, Plain, Whole               bool
+	Without                               Reductions
+	Checkpoint                            string
+	Steps                                 Steps // may be nil
 
 	Of     string // which campaign it is
 	Begun  time.Time
@@ -30,6 +27,10 @@ type Campaign struct {
 	Part   any                     // what came of the runs that were recorded, as JSON in checkpoints …
 	Add    func(part []byte) error // … to which it adds that of one
 }
+
+// Steps is told of each step between two states, by their hashes, in order: its deed is the number of a fault or 0, its variant,
+// and the action or the target; then choices within it. From is 0 for a set-up, without a deed, and to for the end of the torture.
+type Steps func(from uint64, deed string, inner []int, to uint64)
 
 // Search is a search of a campaign.
 type Search interface {

@@ -2,8 +2,11 @@
 package command
 
 import (
+	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"time"
 
@@ -15,6 +18,9 @@ import (
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/prove"
+	"github.com/zktorture/zktorture/sim/prove/certify"
+	"github.com/zktorture/zktorture/sim/prove/internal/steps"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/story/index"
 )
 
@@ -35,6 +41,9 @@ var said = manual.Manual{
 			{Meaning: "Search all executions of a small counter in which no fault strikes, and certify that.",
 				Line: "torture prove counter --clients 1 --ops 1 --faults none --certificate counter.json"},
 			{Meaning: "Repeat the search of a certificate, and compare.", Line: "torture prove --check counter.json"},
+			{Meaning: "Write all steps, too, of which a check runs a sample.",
+				Line: "torture prove counter --clients 1 --ops 1 --faults none --certificate counter.json --steps counter.steps"},
+			{Meaning: "Check the certificate by its steps.", Line: "torture prove --check counter.json --steps counter.steps"},
 		}},
 }
 
@@ -50,13 +59,16 @@ type proveCmd struct {
 	Duration    time.Duration `help:"The longest time for the search. Default: no limit." range:">0"`
 	Checkpoint  string        `help:"Save the search to this file every ten seconds, and continue from the file if it exists." placeholder:"FILE"`
 	Certificate string        `help:"If the search is complete and nothing broke, write a certificate, which --check checks." placeholder:"FILE"`
+	Steps       string        `placeholder:"FILE" help:"With --certificate: write all states and steps of the search to this file. With --check: run a sample of its steps, in place of the whole search."`
 	cli.Trial   `embed:""`
 }
 
 // Rules implements ruled.
 func (p *proveCmd) Rules() []console.Rule {
 	return []console.Rule{p.Rule(), console.When(p.Check == "", "recipe clients ops faults at-most users plain episodes checkpoint "+
-		"certificate seed out json all junit summary metrics", "cannot be used with --check, because the certificate says what was searched")}
+		"certificate out json all junit summary metrics", "cannot be used with --check, because the certificate says what was searched"),
+		console.When(p.Checkpoint == "", "steps", "cannot be used with --checkpoint: a search that may be continued runs each step again"),
+		console.When(p.Certificate != "" || p.Check != "", "steps", "is for --certificate and --check")}
 }
 
 // Run executes the command.
@@ -64,6 +76,8 @@ func (p *proveCmd) Run(c *console.Context) error {
 	switch {
 	case p.Check != "" && p.Kind != "":
 		return fmt.Errorf("--check takes what is searched from the certificate: leave %s out", p.Kind)
+	case p.Check != "" && p.Seed != nil && p.Steps == "":
+		return errors.New("--seed says with --check which of the --steps are run: name their file, or leave it out")
 	case p.Check != "":
 		return console.OfFile(p.Check, p.check(c))
 	case p.Kind == "":
@@ -80,10 +94,37 @@ func (p *proveCmd) Run(c *console.Context) error {
 	cfg := sim.Config{Strategy: sim.Exhaustive, Episodes: p.Episodes, Duration: p.Duration, Seed: *p.Seed,
 		Faults: p.Faults.Set, NoFaultsAtAll: true, Clients: p.Clients, Ops: p.Ops, ShrinkTime: shrinkTime,
 		AtMost: p.AtMost, Users: p.Users, Plain: p.Plain, Checkpoint: p.Checkpoint}
+	end := func(bool) error { return nil }
+	if p.Steps != "" {
+		if end, err = p.writeSteps(&cfg); err != nil {
+			return err
+		}
+	}
 	begin := index.Begin{Workload: p.Kind, Faults: p.Faults.Text, Episodes: p.Episodes, Duration: p.Duration.Seconds()}
 	return p.Within(c, begin, func(out *output.Folder) error {
-		return p.Simulate(c, w, out, cfg, func(result *sim.Result) error { return p.certify(cfg, *result) })
+		return p.Simulate(c, w, out, cfg, func(result *sim.Result) error {
+			err := p.certify(cfg, *result)
+			return errors.Join(err, end(err == nil && result.Verdict == sim.VerdictOK))
+		})
 	})
+}
+
+// writeSteps has a search write its steps. They end with it, and are removed unless they are certified.
+func (p *proveCmd) writeSteps(cfg *sim.Config) (end func(certified bool) error, err error) {
+	file, err := os.Create(p.Steps)
+	if err != nil {
+		return nil, fmt.Errorf("--steps: %w", err)
+	}
+	out := bufio.NewWriter(file)
+	writer := steps.NewWriter(out)
+	cfg.Steps = writer.Step
+	return func(certified bool) error {
+		err := errors.Join(writer.Close(), out.Flush(), file.Close())
+		if err != nil || !certified {
+			os.Remove(p.Steps)
+		}
+		return console.OfFile("--steps "+p.Steps, err)
+	}, nil
 }
 
 // shrinkTime is how much time may be spent on minimising what a search finds.
@@ -112,18 +153,53 @@ func (p *proveCmd) check(c *console.Context) error {
 	if err != nil {
 		return err
 	}
+	if p.Steps != "" {
+		return p.checkSteps(c, certificate, w)
+	}
 	bar := output.NewBar(c, false, 0, p.Duration)
 	r, err := certificate.Check(c, w, p.Duration, bar.Show)
 	bar.Line.End()
 	switch {
 	case errors.Is(err, prove.ErrRefuted):
-		fmt.Fprintln(c.Stdout, console.Wrap(fmt.Sprintf("%s: %v", p.Check, err), console.Columns))
-		return console.VerdictError(console.ExitViolation)
+		return refuted(c, p.Check, err)
 	case err != nil:
 		return err
 	}
 	fmt.Fprintf(c.Stdout, "%s holds: %s (%s), %s\n", p.Check, r.Workload, r.Recipe, certificate.Bound())
 	fmt.Fprintln(c.Stdout, console.Wrap(r.Extent.String(), console.Columns))
+	return nil
+}
+
+func refuted(c *console.Context, file string, err error) error {
+	fmt.Fprintln(c.Stdout, console.Wrap(fmt.Sprintf("%s: %v", file, err), console.Columns))
+	return console.VerdictError(console.ExitViolation)
+}
+
+// checkSteps checks a certificate by its steps.
+func (p *proveCmd) checkSteps(c *console.Context, certificate *prove.Certificate, w world.Workload) error {
+	claim, err := certificate.Claim()
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(p.Steps)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	set, err := steps.Read(file, claim.States)
+	if err != nil {
+		return console.OfFile(p.Steps, err)
+	}
+	seed := cmp.Or(p.Seed, new(rand.Uint64()>>32))
+	r, err := certify.Check(c, w, claim, set, claim.Executions(), *seed)
+	switch {
+	case errors.Is(err, certify.ErrRefuted):
+		return refuted(c, p.Steps, err)
+	case err != nil:
+		return err
+	}
+	fmt.Fprintf(c.Stdout, "%s holds by its steps: %s (%s), %s\n", p.Check, w.Name(), w.Recipe(), certificate.Bound())
+	fmt.Fprintln(c.Stdout, console.Wrap(fmt.Sprintf("%v (seed %d)", r, *seed), console.Columns))
 	return nil
 }
 

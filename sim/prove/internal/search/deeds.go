@@ -28,8 +28,9 @@ type deed struct {
 // known is a deed with whose it is.
 type known struct {
 	deed
-	client int  // who does or suffers it, -1 for nobody
-	alone  bool // it changes only the servers and the client
+	client int    // who does or suffers it, -1 for nobody
+	alone  bool   // it changes only the servers and the client
+	name   string // see [bound.Steps]
 }
 
 const idling = 0 // the number of the deed that time passes
@@ -77,7 +78,7 @@ type memory struct {
 
 func newMemory() *memory {
 	return &memory{
-		deeds: []known{{deed{action: world.Idling}, -1, false}}, number: map[deed]int32{}, can: map[uint64][]option{},
+		deeds: []known{{deed{action: world.Idling}, -1, false, nameOf(deed{action: world.Idling})}}, number: map[deed]int32{}, can: map[uint64][]option{},
 		does: map[doing]*done{}, judged: map[uint64]struct{}{},
 	}
 }
@@ -99,9 +100,16 @@ func (s *search) numberOf(d deed, client int, alone bool) int32 {
 	if !is {
 		number = int32(len(s.memory.deeds))
 		s.memory.number[d] = number
-		s.memory.deeds = append(s.memory.deeds, known{d, client, alone})
+		s.memory.deeds = append(s.memory.deeds, known{d, client, alone, nameOf(d)})
 	}
 	return number
+}
+
+func nameOf(d deed) string {
+	if d.fault > 0 {
+		return fmt.Sprintf("%d %d %v", d.fault, d.variant, d.target)
+	}
+	return fmt.Sprintf("0 0 %v", d.action)
 }
 
 // at is the part of a state that a client looks at, or nobody in particular.

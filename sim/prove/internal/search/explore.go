@@ -126,7 +126,11 @@ func (s *search) atEnd(t *state) bool {
 // expand adds the states that follow, and is false if something has to be run before.
 func (s *search) expand(n *node) bool {
 	if s.finished(&n.state) {
-		return s.judgedEnd(&n.state)
+		if !s.judgedEnd(&n.state) {
+			return false
+		}
+		s.tell(s.keyOf(&n.state), over, nil, 0)
+		return true
 	}
 	deeds, known := s.onOffer(&n.state, s.room[:0])
 	if s.room = deeds; !known || slices.ContainsFunc(deeds, func(d int32) bool { return !s.knows(&n.state, d) }) {
@@ -135,18 +139,34 @@ func (s *search) expand(n *node) bool {
 	if s.atEnd(&n.state) && !s.judgedEnd(&n.state) {
 		return false
 	}
+	from := s.keyOf(&n.state)
 	for _, d := range deeds {
 		for _, e := range s.memory.does[s.doing(&n.state, d)].effects {
+			name, inner := s.memory.deeds[d].name, s.memory.effects[e].inner
 			if s.memory.effects[e].over {
+				s.tell(from, name, inner, 0)
 				continue
 			}
-			if next := s.apply(&n.state, e); s.come(s.keyOf(&next)) {
+			next := s.apply(&n.state, e)
+			key := s.keyOf(&next)
+			s.tell(from, name, inner, key)
+			if s.come(key) {
 				s.waiting.push(&node{next, int32(len(s.links))}, len(s.hashes))
 				s.links = append(s.links, link{n.number, e})
 			}
 		}
 	}
 	return true
+}
+
+// over is the deed of a state in which all scripts have ended.
+const over = "0 0 over"
+
+// tell tells of a step, if somebody wants to know.
+func (s *search) tell(from uint64, by string, inner []int, to uint64) {
+	if s.Steps != nil {
+		s.Steps(from, by, inner, to)
+	}
 }
 
 func (s *search) knows(t *state, d int32) bool {
@@ -191,7 +211,14 @@ func (s *search) meet(w *world.View) {
 		if !k.first && s.root != k.now {
 			s.contradicts(&k.now, "the episode begins in another state")
 		}
-		if s.root = k.now; k.first && !s.come(s.keyOf(&s.root)) {
+		if s.root = k.now; k.first {
+			var setUp []int
+			for i := range s.stack {
+				setUp = append(setUp, s.stack[i].value())
+			}
+			s.tell(0, "", setUp, s.keyOf(&s.root))
+		}
+		if k.first && !s.come(s.keyOf(&s.root)) {
 			world.GiveUp(errSeen) // maybe by clients in another order
 		} else if k.first {
 			s.links = append(s.links, link{-1, -1})
