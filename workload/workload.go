@@ -27,7 +27,8 @@ import (
 // way on the same servers, and each has a path of its own.
 type Workload struct {
 	kind  string
-	own   bool // see Own
+	own   bool                        // see Own
+	gives func(operation string) bool // something back, see [world.Terms]
 	terms terms
 	model linearizability.Model // without a name if histories have none
 
@@ -82,7 +83,7 @@ func (w *Workload) Name() string { return w.kind }
 func (w *Workload) Terms() world.Terms {
 	t := world.Terms{
 		Door: w.terms.door, At: w.terms.at, Client: w.terms.semantics, TellsTime: w.terms.tellsTime,
-		Waived: w.terms.waived, Hash: planHash, Follows: follows,
+		Waived: w.terms.waived, Hash: planHash, Follows: follows, GivesBack: w.gives,
 	}
 	if len(w.terms.setUp) > 0 {
 		t.Prepare = func(c *goclient.Conn, root string) error { return w.SetUp(c, w.pathIn(root)) }
@@ -145,7 +146,7 @@ func (w *Workload) With(
 	recipe string, new func(c recipes.Conn, path string) any, around func(e Episode, path string) Episode,
 ) (*Workload, bool) {
 	v := *w
-	v.terms.recipe, v.terms.statics, v.new, v.around = recipe, nil, new, around
+	v.terms.recipe, v.terms.statics, v.new, v.around, v.gives = recipe, nil, new, around, nil // others may judge more
 	v.terms.tellsTime = false
 	return &v, w.new != nil
 }

@@ -44,7 +44,10 @@ func certified() (all []searches) {
 	for _, kind := range []string{"queue", "doublebarrier", "twophase"} {
 		all = append(all, searches{kind, workload.Ours, 2, 1, few})
 	}
-	all = append(all, searches{"lock", workload.Ours, 2, 2, few[:1]}, searches{"lock", workload.Ours, 3, 1, few[1:]})
+	for _, kind := range []string{"lock", "counter", "barrier"} {
+		all = append(all, searches{kind, workload.Ours, 3, 1, few})
+	}
+	all = append(all, searches{"lock", workload.Ours, 2, 2, few[:1]}, searches{"queue", workload.Ours, 2, 2, few})
 	for _, e := range workload.Entries() {
 		if strings.HasPrefix(e.Recipe, "ours/") {
 			all = append(all, searches{e.Kind, e.Recipe, 2, 1, few})

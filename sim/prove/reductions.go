@@ -19,6 +19,8 @@ var reductionTexts = [...]struct{ name, text string }{
 	{"runs", "what a step of a client does to the servers and to that client is run once, and remembered for all states in " +
 		"which these two are equal; they are compared by hashes of 64 bits, and one of eight runs compares all states that it comes " +
 		"to with what is remembered"},
+	{"returns", "which of two operations that overlap returned first is no part of a state if one of them gives something back, of " +
+		"kinds whose judges do not ask for it"},
 }
 
 // Texts say what the reductions of the set do, each beginning with its name.

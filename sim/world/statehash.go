@@ -59,9 +59,11 @@ func (t *deliveries) add(what int64, content ...int64) {
 // Moment is a hash of what judges see of one moment of the history, and what that is.
 type Moment struct{ What, Hash uint64 }
 
+// What a moment is. Any other is one of a change, or of the end of a session or process.
 const (
-	keptCall = iota + 1
-	keptReturn
+	KeptCall = iota + 1
+	KeptReturn
+	KeptGivenBack // the return of an operation that gives something back, see [Terms]
 	keptChange
 	keptDeath
 	keptUnreachable
@@ -95,19 +97,16 @@ func (m *keeping) deliveredTo(client int) *deliveries {
 	return &m.delivered[client]
 }
 
-// name is the same for what is the same operation, wherever its steps were.
-func (m *keeping) name(number int64) int64 { return m.names[number] }
-
-// nameOf is name; 0 if nothing is kept.
-func (m *keeping) nameOf(op *Op) int64 {
+// name is the same for what is the same operation, wherever its steps were; 0 if nothing is kept.
+func (m *keeping) name(number int64) int64 {
 	if m == nil {
 		return 0
 	}
-	return m.name(op.Number)
+	return m.names[number]
 }
 
 // note keeps the begin or the end of an operation.
-func (m *keeping) note(n note) {
+func (m *keeping) note(w *World, n note) {
 	if m == nil {
 		return
 	}
@@ -117,10 +116,12 @@ func (m *keeping) note(n note) {
 		m.names[n.op.Number] = int64(n.op.Client)<<40 | int64(n.op.User)<<32 | m.begun[user]
 	}
 	var h digest.Sum
-	what := uint64(keptCall)
+	what := uint64(KeptCall)
 	h.Bool(StepOf(n.stamp) == m.deaf) // see CutOff, which includes both ends
 	if h.Int(m.name(n.op.Number)); n.end {
-		what = keptReturn
+		if what = KeptReturn; w.terms.GivesBack != nil && w.terms.GivesBack(n.op.Name) {
+			what = KeptGivenBack
+		}
 		h.Ints(int64(n.op.Outcome), n.op.SessionAt, int64(n.op.ExpiriesSeen), int64(n.op.Incarnation))
 		h.Text(n.op.Result)
 		h.Bool(n.op.Cancelled)
@@ -197,17 +198,10 @@ func (m *keeping) event(w *World, e Event) {
 	case m == nil:
 	case e.Fault > 0:
 		if victim := w.view().Victim(1<<(e.Fault-1), Target{client: e.Client}); victim >= 0 {
-			m.struck(w.procs[victim])
+			m.acted |= 1 << victim
 		}
 	case !e.OfServer():
-		m.struck(w.procs[e.Client])
-	}
-}
-
-// struck keeps that a process is not any more as it has begun.
-func (m *keeping) struck(p *process) {
-	if m != nil {
-		m.acted |= 1 << p.id
+		m.acted |= 1 << e.Client
 	}
 }
 

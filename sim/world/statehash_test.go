@@ -60,7 +60,7 @@ func TestFieldsAreClassed(t *testing.T) {
 	})
 	testkit.FieldsAreClassed(t, reflect.TypeFor[Op](), map[string]string{
 		"Name Arg Outcome Result Err Client User Incarnation SessionAt ExpiriesSeen Cancelled Told SelfEnded": testkit.Hashed + " in the history",
-		"Call Return Number": "scratch: judges compare them only, and their order is the history's",
+		"Call Return Number": "scratch: judges compare them only, and their order is the history's; of returns that give something back, that with calls and changes",
 		"Data":               "follows: what its user was told", "Made Maker": exact,
 		"user ctx cancelable outer": "constant: of what is called, in the order of calls", "over": wire,
 	})

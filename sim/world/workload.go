@@ -39,6 +39,9 @@ type Terms struct {
 	// same way; with symmetric, apart from the order of their clients. Clients with equal numbers do, in whatever order
 	// they act; nil if that is not known. A search of all executions runs equal plans once.
 	Hash func(e Episode, symmetric bool) (sum uint64, clients []uint64, known bool)
+	// GivesBack reports whether operations of a name give something back: no judge compares when one of them returns with
+	// when any other operation does, but with calls and changes only. Nil: none does.
+	GivesBack func(operation string) bool
 	// Follows reports whether a violation of the property may result from a violation of the cause. It is transitive,
 	// and no property follows from itself.
 	Follows func(property, cause string) bool

@@ -12,6 +12,7 @@ const (
 	ReduceVariants                         // of variants of a fault that hold each other one strikes
 	ReduceNewcomers                        // of equal clients that have not done anything one acts first
 	ReduceRuns                             // what a step does is remembered, and not run again
+	ReduceReturns                          // when something was given back is compared with calls and changes only
 
 	AllReductions Reductions = 1<<iota - 1
 )

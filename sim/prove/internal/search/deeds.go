@@ -236,7 +236,7 @@ func (s *search) apply(t *state, number int32) state {
 		n.alone |= e.to.alone & (1 << d.client)
 		n.acted |= n.alone
 	}
-	n.history.add(e.moments)
+	n.history = s.after(n.history, e.moments)
 	return n
 }
 
@@ -245,10 +245,10 @@ func (s *search) compare(from, to *state, number int32, moments []world.Moment) 
 	want := s.apply(from, number)
 	e := &s.memory.effects[number]
 	got := *to
-	if got.history = from.history; e.over || !slices.Equal(e.moments, moments) {
+	if e.over || !slices.Equal(e.moments, moments) {
 		s.contradicts(from, "another history follows from %+v", s.memory.deeds[e.deed].deed)
 	}
-	if got.history.add(moments); got != want {
+	if got.history = want.history; got != want {
 		s.contradicts(from, "another state follows from %+v", s.memory.deeds[e.deed].deed)
 	}
 }

@@ -269,8 +269,7 @@ func (s *search) Arrives(w *world.View) {
 		s.meet(w)
 		return
 	}
-	h := s.now.history
-	h.add(w.History())
+	h := s.after(s.now.history, w.History())
 	s.now.history = h
 	last := len(s.stack) - 1
 	again := s.at <= last

@@ -207,7 +207,7 @@ func (s *search) meet(w *world.View) {
 		k.now = s.root
 	default:
 		k.now = s.observe(w)
-		k.now.history.add(moments)
+		k.now.history = s.after(history{}, moments)
 		if !k.first && s.root != k.now {
 			s.contradicts(&k.now, "the episode begins in another state")
 		}
@@ -288,8 +288,7 @@ func (s *search) learned(from, to *state, moments []world.Moment) {
 	}
 	if to != nil {
 		s.compare(from, to, know.effects[len(know.effects)-1], moments)
-		to.history = from.history
-		to.history.add(moments)
+		to.history = s.after(from.history, moments)
 	}
 }
 

@@ -2,6 +2,7 @@ package search
 
 import (
 	"github.com/zktorture/zktorture/internal/digest"
+	"github.com/zktorture/zktorture/sim/internal/bound"
 	"github.com/zktorture/zktorture/sim/world"
 )
 
@@ -14,13 +15,27 @@ type state struct {
 	acted, alone uint64 // clients, as bits, see [world.View.Begun]
 }
 
-// history is a hash of what judges see of what has happened, in its order.
-type history uint64
+// history is a hash of what judges see of what has happened: as a partial order. A judge compares the return of an operation
+// that gives something back with calls, and with changes and ends of sessions and processes: not with other returns. So
+// calls, changes and ends are hashed in their order, each call with all returns before it; a return is hashed with those
+// of them that precede it, and such as give nothing back are in their order, too.
+type history struct{ order, returns, givenBack uint64 }
 
-func (h *history) add(all []world.Moment) {
+func (s *search) after(h history, all []world.Moment) history {
 	for _, m := range all {
-		*h = history(digest.Mix(uint64(*h) ^ digest.Mix(m.Hash^digest.Mix(m.What))))
+		hash := digest.Mix(m.Hash ^ digest.Mix(m.What))
+		switch {
+		case m.What == world.KeptGivenBack && !s.Without.Has(bound.ReduceReturns):
+			h.givenBack += digest.Mix(h.order ^ hash)
+		case m.What == world.KeptGivenBack, m.What == world.KeptReturn:
+			h.returns = digest.Mix(h.returns ^ digest.Mix(h.order^hash))
+		case m.What == world.KeptCall:
+			h.order = digest.Mix(digest.Mix(h.order^hash) ^ digest.Mix(h.returns^digest.Mix(h.givenBack)))
+		default:
+			h.order = digest.Mix(h.order ^ hash)
+		}
 	}
+	return h
 }
 
 // parts are hashes, and their numbers.
@@ -73,7 +88,7 @@ func (s *search) observe(w *world.View) (t state) {
 // keyOf is the hash of a state, and of who leaves the next deed to another.
 func (s *search) keyOf(t *state) uint64 {
 	var d digest.Sum
-	d.Ints(int64(s.ofServers.hash[t.servers]), int64(s.later(t)), int64(t.history))
+	d.Ints(int64(s.ofServers.hash[t.servers]), int64(s.later(t)), int64(t.history.order), int64(t.history.returns), int64(t.history.givenBack))
 	for i := range s.hashes {
 		d.Int(int64(s.ofClients.hash[t.clients[i]]))
 	}
