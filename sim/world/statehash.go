@@ -11,7 +11,6 @@ import (
 // keeping is what an exhaustive search keeps of a world that the world itself forgets: what each process was told, and
 // what the judges will see, in its order. With the rest of the world it is all that the future depends on, see
 // [World.stateHash].
-//
 // A recipe's goroutines are functions of what they were told and when, because nothing else reaches them. What they
 // keep in their variables need not be looked at.
 type keeping struct {
@@ -115,8 +114,7 @@ func (m *keeping) note(w *World, n note) {
 		m.begun[user]++
 		m.names[n.op.Number] = int64(n.op.Client)<<40 | int64(n.op.User)<<32 | m.begun[user]
 	}
-	var h digest.Sum
-	what := uint64(KeptCall)
+	h, what := digest.Sum(0), uint64(KeptCall)
 	h.Bool(StepOf(n.stamp) == m.deaf) // see CutOff, which includes both ends
 	if h.Int(m.name(n.op.Number)); n.end {
 		if what = KeptReturn; w.terms.GivesBack != nil && w.terms.GivesBack(n.op.Name) {
@@ -187,8 +185,7 @@ func (m *keeping) unreachable(p *process, ms int64) {
 // beginsAlone keeps that a process begins without a connection.
 func (m *keeping) beginsAlone(p *process) {
 	if m != nil {
-		m.alone |= 1 << p.id
-		m.acted |= 1 << p.id
+		m.alone, m.acted = m.alone|1<<p.id, m.acted|1<<p.id
 	}
 }
 
@@ -208,7 +205,6 @@ func (m *keeping) event(w *World, e Event) {
 // StateHash hashes all on which depend, with the history, what can happen from here on, and what the judges will say of
 // it. It is taken where a choice is due and every goroutine waits, so that nothing is on its way from the recipe to the
 // world. That of a client changes only by what it does or suffers, or with time; what others look at is in the servers'.
-//
 // Which field of what is in it, and why others need not be, is in TestFieldsAreClassed.
 func (w *View) StateHash(v fakezk.View, clients []uint64) (servers uint64, _ []uint64) {
 	var d digest.Sum
@@ -340,8 +336,7 @@ func (w *View) EqualServers(a, b int, faultsLeft bool) bool {
 	return true
 }
 
-// current reports whether a server has all that is committed, or will have before it serves
-// anybody, unless it is struck.
+// current reports whether a server has all that is committed, or will have before it serves anybody, unless it is struck.
 func (w *View) current(r int) bool {
 	return r != w.servers.Deposed() && (w.lag[r] == upToDate || w.lag[r] == unseen)
 }
@@ -350,11 +345,11 @@ func (w *View) current(r int) bool {
 // date for the next.
 func (w *View) ServersMatter(faultsLeft bool) fakezk.View {
 	v := fakezk.View{Alike: !faultsLeft || w.faults&(Lag|Deposed) == 0}
-	for r := range w.replicas {
-		v.Alike = v.Alike && w.current(r)
-	}
 	if !faultsLeft {
 		v.Forgotten = w.UnseenServer
+	}
+	for r := range w.replicas {
+		v.Alike = v.Alike && w.current(r)
 	}
 	return v
 }
@@ -374,14 +369,14 @@ func (w *View) AllAtDeposed() (all uint64) {
 // Dialler is the client that dials, or was the last to do so; only if that is kept.
 func (w *View) Dialler() int { return w.kept.dials }
 
-// Begun are the clients, as bits, that have done something or were struck, and those that have begun without a connection.
+// Begun are the clients, as bits, that have acted or were struck, and those that have begun without a connection.
 func (w *View) Begun() (acted, alone uint64) { return w.kept.acted, w.kept.alone }
 
 // Standing says whether a client has not finished, and at which server it is, -1 for none.
 func (w *View) Standing(client int) (unfinished bool, server int) {
-	p := w.procs[client]
-	if at, connected := p.inProcess.Connected(); connected {
-		return p.unfinished(), at
+	at, connected := w.procs[client].inProcess.Connected()
+	if !connected {
+		at = -1
 	}
-	return p.unfinished(), -1
+	return w.procs[client].unfinished(), at
 }
