@@ -143,7 +143,8 @@ type player struct {
 	ofExtent, ofPart bool
 	plan             uint64
 	plans            []uint64
-	history          uint64
+	order, returns   uint64 // of the history …
+	givenBack        uint64 // … in which what was given back is in no order with other returns
 	waits, been      uint64 // clients, see rules.go
 }
 
@@ -185,7 +186,17 @@ func (p *player) refute(format string, args ...any) {
 func (p *player) Arrives(w *world.View) {
 	p.view, p.at = w, 0
 	for _, m := range w.History() {
-		p.history = digest.Mix(p.history ^ digest.Mix(m.Hash^digest.Mix(m.What)))
+		hash := digest.Mix(m.Hash ^ digest.Mix(m.What))
+		switch m.What {
+		case world.KeptCall:
+			p.order = digest.Mix(digest.Mix(p.order^hash) ^ digest.Mix(p.returns^digest.Mix(p.givenBack)))
+		case world.KeptReturn:
+			p.returns = digest.Mix(p.returns ^ digest.Mix(p.order^hash))
+		case world.KeptGivenBack:
+			p.givenBack += digest.Mix(p.order ^ hash)
+		default:
+			p.order = digest.Mix(p.order ^ hash)
+		}
 	}
 	if !w.Outage() {
 		p.waits = 0

@@ -60,7 +60,7 @@ func (p *player) key() (key uint64, finished bool) {
 		w.Collect()
 		s.Int(int64(w.AwaitingQuorum()))
 	}
-	all.Ints(int64(s), int64(p.later()), int64(p.history))
+	all.Ints(int64(s), int64(p.later()), int64(p.order), int64(p.returns), int64(p.givenBack))
 	for i, hash := range clients {
 		unfinished, server := w.Standing(i)
 		var c digest.Sum
