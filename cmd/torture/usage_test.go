@@ -208,7 +208,7 @@ func TestDidYouMean(t *testing.T) {
 		"run lock --strategy patern":             `unknown strategy "patern": did you mean patterns? If not, see torture list strategies`,
 		"live lock --start 3 --faults partitoin": `unknown fault "partitoin": did you mean partition? If not, see torture list faults`,
 		"zoo w111":                               `unknown bug "w111": did you mean W11? If not, see torture list zoo`,
-		"check f --model que":                    `unknown model "que": did you mean queue or priorityqueue? If not, see torture list models`,
+		"check f --model que":                    `unknown model "que": did you mean queue, lockingqueue or priorityqueue? If not, see torture list models`,
 		"explain f --model elektion":             `unknown model "elektion": did you mean election? If not, see torture list models`,
 		"run lock --faults all,-wrpa":            `unknown fault "wrpa": did you mean wrap? If not, see torture list faults`,
 		"run lock --faults=-wrap":                `--faults: -wrap leaves out what is not there: write it behind a set that has wrap, as in all,-loss: see torture run --help`,
