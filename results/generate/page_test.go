@@ -37,7 +37,7 @@ var samples = []struct {
 		"Seeds": 10, "EpisodesMax": 20000, "Absentees": []zoo.Absent{{ID: "C7", Reason: "none was found"}},
 		"Animals": []animal{{Animal: zoo.Animal{ID: "W1", Source: "a book"}, Hits: 1,
 			Catches: []zoo.Catch{{TwinClean: true, TwinEpisodes: 20000, Episodes: 5}}}},
-		"Missed": 1, "Hunts": 350, "Accused": 0, "Clients": 1, "Operations": 3, "Faults": 1,
+		"Sum": 1234, "Rare": 1, "Missed": 1, "Hunts": 350, "Accused": 0, "Clients": 1, "Operations": 3, "Faults": 1,
 	}, `| W1 |  | a book |  |  | 1 of 1 | 5 | 0 | 0 | 0 | 0 | clean in 20,000 |
 
 The median story has 1 clients, 3 operations, 1 faults.

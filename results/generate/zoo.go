@@ -48,7 +48,7 @@ func (a animal) Twin() string {
 }
 
 func measureZoo(ctx context.Context) (data any, problem error) {
-	hunts, missed, accused := 0, 0, 0
+	hunts, missed, accused, sum, rare := 0, 0, 0, 0, 0
 	var all, told []animal
 	first := zoo.NewHunter(zoo.HuntConfig{Seed: 1})
 	for _, each := range zoo.Animals() {
@@ -58,6 +58,7 @@ func measureZoo(ctx context.Context) (data any, problem error) {
 		}
 		hunts, missed = hunts+len(a.Catches), missed+len(a.Catches)-a.Hits
 		accused += count(!a.Catches[0].TwinClean)
+		sum, rare = sum+a.Median(), rare+count(a.Median() > 1000)
 		if all = append(all, a); a.Found() {
 			told = append(told, a)
 		}
@@ -67,7 +68,7 @@ func measureZoo(ctx context.Context) (data any, problem error) {
 	}
 	return facts{
 		"Seeds": zooSeeds, "EpisodesMax": zoo.EpisodesMax, "Animals": all, "Absentees": zoo.Absentees(),
-		"Missed": missed, "Hunts": hunts, "Accused": accused,
+		"Missed": missed, "Hunts": hunts, "Accused": accused, "Sum": sum, "Rare": rare,
 		"Clients":    measure.MedianOf(told, func(a animal) int { return a.Story().Clients }),
 		"Operations": measure.MedianOf(told, animal.Operations),
 		"Faults":     measure.MedianOf(told, func(a animal) int { return a.Story().Faults }),
