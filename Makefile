@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help wheel run test gate needs compiled race-all packages of-command of-module modules pages short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak thorough checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check tidy versions release-snapshot profile exact-race site-check node site
+.PHONY: help wheel run test gate needs compiled race-all packages of-command of-module modules pages short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak thorough checks determinism million search exact mutants changes suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check tidy versions release-snapshot profile exact-race site-check node site
 
 # The root module is built as its users get it. The modules within it need it and each other: IN builds these by go.work.
 export GOWORK := off
@@ -317,6 +317,9 @@ checks: ## sim.Check on 44 broken recipes with 20 seeds each: every test ends wi
 
 mutants: ## break our own recipes in every place and see the tests notice: results/mutants.md (an hour)
 	$(RESULTS) mutants
+
+changes: ## break our recipes in one line, thirty times, and see a search show it: results/changes.md (minutes)
+	$(RESULTS) changes
 
 fuzz: ## look for bytes that the protocol's reader, the servers or the proxy cannot bear, FUZZTIME (default 10m) each
 	@set -e; for package in ./fakezk/wire ./fakezk/server ./live/ensemble/proxy ./live/ensemble/proxy/chaosproxy; do \

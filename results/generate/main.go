@@ -1,6 +1,6 @@
 // Generate measures and writes files in results/. The others say by which command they were measured.
 //
-//	go run ./results/generate zoo | judging | certificates | foreign | served | foreigngo | identities
+//	go run ./results/generate zoo | judging | certificates | foreign | served | foreigngo | identities | changes
 //	go run ./results/generate million [KIND | KIND:RECIPE ...]
 //	go run ./results/generate mutants [REPORT]
 //	go run ./results/generate judge [SECTION ...]
@@ -46,6 +46,7 @@ var reports = []report{
 	{"served", measureServed},
 	{"foreigngo", measureForeignGo},
 	{"identities", measureIdentities},
+	{"changes", measureChanges},
 }
 
 // withArguments are the commands that take arguments.

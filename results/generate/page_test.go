@@ -33,6 +33,13 @@ var samples = []struct {
 | W2 | names are compared by session before sequence: a later client is first too | exclusion | 2026-11-26 | confirmed 1 of 2; 1: not so |
 
 1 of 2 are confirmed each time, 1 sometimes. Not measured yet: W3, W4`},
+	{"changes", facts{"Found": 1, "Changes": []*change{
+		{File: "a.go", Kind: "lock", Clients: "2", Ops: "2", Old: "	a || b", New: "	a", Faults: "none", Property: "order", Extent: tally.Extent{Runs: 1234}},
+		{File: "a.go", Kind: "lock", Clients: "2", Ops: "1", Old: "	a || b", New: "	a", Faults: "none", Extent: tally.Extent{Word: tally.Complete}},
+		{File: "b.go", Kind: "lock", Clients: "2", Ops: "1", Old: "	a || b", New: "	a", Faults: "loss", Extent: tally.Extent{Word: tally.Complete}},
+	}}, "| `a \\|\\| b` → `a` | a.go | lock 2 × 2 | none | order | 1,234 |" + `
+` + "| `a \\|\\| b` → `a` | a.go | lock 2 × 1 | none | COMPLETE | 2 × 2: order |" + `
+` + "| `a \\|\\| b` → `a` | b.go | lock 2 × 1 | loss | COMPLETE | |"},
 	{"zoo", facts{
 		"Seeds": 10, "EpisodesMax": 20000, "Absentees": []zoo.Absent{{ID: "C7", Reason: "none was found"}},
 		"Animals": []animal{{Animal: zoo.Animal{ID: "W1", Source: "a book"}, Hits: 1,
