@@ -78,6 +78,8 @@ func (p *proveCmd) Run(c *console.Context) error {
 		return fmt.Errorf("--check takes what is searched from the certificate: leave %s out", p.Kind)
 	case p.Check != "" && p.Seed != nil && p.Steps == "":
 		return errors.New("--seed says with --check which of the --steps are run: name their file, or leave it out")
+	case p.Check != "" && p.Steps != "":
+		return p.checkSteps(c)
 	case p.Check != "":
 		return console.OfFile(p.Check, p.check(c))
 	case p.Kind == "":
@@ -145,16 +147,9 @@ func (p *proveCmd) certify(cfg sim.Config, result sim.Result) error {
 // check repeats the search of a certificate. The status is 1 if it is refuted, and 2 if it is none, of another program,
 // or could not be checked.
 func (p *proveCmd) check(c *console.Context) error {
-	certificate, err := p.read()
+	certificate, w, err := p.read()
 	if err != nil {
 		return err
-	}
-	w, err := worker.Find(certificate.Workload, certificate.Recipe)
-	if err != nil {
-		return err
-	}
-	if p.Steps != "" {
-		return p.checkSteps(c, certificate, w)
 	}
 	bar := output.NewBar(c, false, 0, p.Duration)
 	r, err := certificate.Check(c, w, p.Duration, bar.Show)
@@ -176,14 +171,18 @@ func refuted(c *console.Context, file string, err error) error {
 }
 
 // checkSteps checks a certificate by its steps.
-func (p *proveCmd) checkSteps(c *console.Context, certificate *prove.Certificate, w world.Workload) error {
+func (p *proveCmd) checkSteps(c *console.Context) error {
+	certificate, w, err := p.read()
+	if err != nil {
+		return console.OfFile(p.Check, err)
+	}
 	claim, err := certificate.Claim()
 	if err != nil {
-		return err
+		return console.OfFile(p.Check, err)
 	}
 	file, err := os.Open(p.Steps)
 	if err != nil {
-		return err
+		return console.OfFile(p.Steps, err)
 	}
 	defer file.Close()
 	set, err := steps.Read(file, claim.States)
@@ -196,18 +195,24 @@ func (p *proveCmd) checkSteps(c *console.Context, certificate *prove.Certificate
 	case errors.Is(err, certify.ErrRefuted):
 		return refuted(c, p.Steps, err)
 	case err != nil:
-		return err
+		return console.OfFile(p.Check, err)
 	}
 	fmt.Fprintf(c.Stdout, "%s holds by its steps: %s (%s), %s\n", p.Check, w.Name(), w.Recipe(), certificate.Bound())
 	fmt.Fprintln(c.Stdout, console.Wrap(fmt.Sprintf("%v (seed %d)", r, *seed), console.Columns))
 	return nil
 }
 
-func (p *proveCmd) read() (*prove.Certificate, error) {
+// read is the certificate to be checked, and what was searched.
+func (p *proveCmd) read() (*prove.Certificate, world.Workload, error) {
 	file, err := os.Open(p.Check)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer file.Close()
-	return prove.ReadCertificate(file)
+	certificate, err := prove.ReadCertificate(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := worker.Find(certificate.Workload, certificate.Recipe)
+	return certificate, w, err
 }
