@@ -15,6 +15,7 @@ type Request struct {
 	Flags   int32 // create: zk.FlagEphemeral, zk.FlagSequence, …
 	TTL     int64 // createTTL: milliseconds
 	Version int32 // -1 for any
+	Since   int32 // setData, if not 0: what the versions of data and ACL are just before, as after many sets that nobody has seen
 	Watch   bool  // exists, getData, getChildren: leave a one-shot watch
 	Kind    int32 // addWatch: mode (0 persistent, 1 recursive); remove/checkWatches: 1 children, 2 data, 3 any
 	Ops     []Request

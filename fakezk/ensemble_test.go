@@ -218,6 +218,28 @@ func TestVersionsThatAreSetAreOfALaterTransaction(t *testing.T) {
 	}
 }
 
+// Versions that a set has [fakezk.Request.Since] are seen with its data or not at all, also by who reads from a server
+// that lags behind. Those of a set that fails are never seen.
+func TestVersionsSinceComeWithTheData(t *testing.T) {
+	e := fakezk.New(fakezk.Config{Replicas: 3})
+	set := &fakezk.Request{Op: wire.OpSetData, Path: "/a", Data: []byte("new"), Version: -1, Since: 7}
+	if r := e.Admin(1, set); r.Err != wire.CodeNoNode {
+		t.Fatal(r.Err)
+	}
+	e.Admin(1, &fakezk.Request{Op: wire.OpCreate, Path: "/a", Data: []byte("old"), ACL: zk.WorldACL(zk.PermAll)})
+	before, _ := e.Node("/a")
+	zxid := e.Zxid()
+	r := e.Admin(2, set)
+	if after, _ := e.Node("/a"); before.Stat.Version != 0 || r.Stat != after.Stat || after.Stat.Version != 8 ||
+		after.Stat.Aversion != 7 || string(after.Data) != "new" || e.Zxid() != zxid+1 {
+		t.Errorf("%+v, then %+v by transactions %d to %d", before, after, zxid+1, e.Zxid())
+	}
+	r = e.Admin(3, &fakezk.Request{Op: wire.OpMulti, Ops: []fakezk.Request{*set, {Op: wire.OpCheck, Path: "/a", Version: 8}}})
+	if len(r.Results) != 2 || r.Results[1].Err != wire.CodeOK {
+		t.Errorf("a check after a set in one multi: %+v", r)
+	}
+}
+
 // TestHooks: every elementary change is announced once, in order, and every event.
 func TestHooks(t *testing.T) {
 	e := fakezk.New(fakezk.Config{Replicas: 3})

@@ -73,16 +73,13 @@ type edit struct {
 	path  string
 	data  []byte
 	acl   []zk.ACL
-	owner int64 // create: ephemeralOwner; sessions: the session; opSetSequence: the counter; opSetVersions: both
+	owner int64 // create: ephemeralOwner; sessions: the session; setData: Since; opSetSequence: the counter; opSetVersions: both
 
 	sequential bool // create: see Change
 }
 
-// opSetSequence is in the log only, see SetSequence.
-const opSetSequence wire.Op = -1000
-
-// opSetVersions is in the log only, see SetVersions.
-const opSetVersions wire.Op = -1001
+// opSetSequence and opSetVersions are in the log only, see SetSequence and SetVersions.
+const opSetSequence, opSetVersions wire.Op = -1000, -1001
 
 // transaction is one entry of the log. It has no edits if the request failed: a failed write has a zxid too.
 type transaction struct {

@@ -1,6 +1,7 @@
 package fakezk
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/go-zookeeper/zk"
@@ -61,6 +62,7 @@ func (r *replica) applyEdit(t *transaction, x *edit, announce func(*edit, *node)
 		n = r.create(x, t.zxid, t.time)
 	case wire.OpDelete, wire.OpSetData, wire.OpSetACL, wire.OpReconfig:
 		n = r.nodes[x.path]
+		n.version, n.aversion = cmp.Or(int32(x.owner), n.version), cmp.Or(int32(x.owner), n.aversion)
 	case wire.OpCheck:
 		return
 	case opSetSequence:

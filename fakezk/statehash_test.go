@@ -66,7 +66,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"Op Path Data ACL Flags TTL Version Watch Kind Ops RelativeZxid": testkit.Hashed,
 		"DataWatches ExistWatches ChildWatches PersistentWatches":        testkit.Hashed,
 		"RecursiveWatches Joining Leaving Members ConfigVersion Scheme":  testkit.Hashed,
-		"Auth": testkit.Hashed,
+		"Auth": testkit.Hashed, "Since": "follows: the version of the node when the request is carried out, and the plan",
 	})
 }
 

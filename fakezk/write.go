@@ -2,6 +2,7 @@ package fakezk
 
 import (
 	"bytes"
+	"cmp"
 	"strconv"
 
 	"github.com/go-zookeeper/zk"
@@ -67,7 +68,7 @@ func (p *proposer) foresee(x *edit) {
 		p.pending[x.path] = record{}
 	case wire.OpSetData:
 		rec := p.look(x.path)
-		rec.version, rec.length = p.cfg.Compat.next(rec.version), len(x.data)
+		rec.version, rec.length = p.cfg.Compat.next(cmp.Or(int32(x.owner), rec.version)), len(x.data)
 		p.pending[x.path] = rec
 	}
 }
@@ -99,7 +100,7 @@ func (p *proposer) prepare(c *connection, r *Request, op wire.Op) (edit, wire.Co
 	case wire.OpDelete:
 		return p.prepareDelete(c, r)
 	case wire.OpSetData:
-		return edit{op: wire.OpSetData, path: r.Path, data: bytes.Clone(r.Data)}, p.existing(c, r, zk.PermWrite)
+		return edit{op: wire.OpSetData, path: r.Path, data: bytes.Clone(r.Data), owner: int64(r.Since)}, p.existing(c, r, zk.PermWrite)
 	case wire.OpSetACL:
 		return p.prepareSetACL(c, r)
 	case wire.OpCheck:

@@ -57,7 +57,7 @@ func startCounter(w *World, r *fakezk.Request) {
 	}
 	if w.versions != 0 && r.Op == wire.OpSetData && r.Version == -1 {
 		if n, there := w.servers.Node(r.Path); there && n.Stat.Version == 0 && n.Stat.EphemeralOwner == 0 {
-			w.servers.SetVersions(r.Path, w.versions)
+			r.Since = w.versions
 		}
 	}
 	if len(w.counters) == 0 || reads(r.Op) || r.Flags&zk.FlagSequence == 0 {
