@@ -273,14 +273,14 @@ suites: zookeeper clients ## torture's servers beside real ones: Curator, zkCli,
 	ZKTORTURE_SUITES=all $(IN) fakezk/conformance test -count=1 -timeout 60m -parallel 2 -v ./suites
 
 campaign: ## all recipes of ours and the zoo for HOURS hours (default 1), and AGAIN hours (0.25) with what that has found: results/campaign/
-	rm -rf out/campaign results/campaign/night-* && mkdir -p out/campaign
+	rm -rf out/campaign results/campaign/night-* && mkdir -p out/campaign results/campaign/night-1 results/campaign/night-2
 	$(IN) campaign build -o ../out/campaign/ ./torture-campaign
 	@set -e; cd out/campaign; to=../../results/campaign; for night in night-1,$(HOURS) night-2,$(AGAIN); do \
 	hours=$${night#*,}; night=$${night%,*}; echo "torture-campaign start $$night.json --dir $$night"; \
 	sed "s/\"duration\": \"[^\"]*\"/\"duration\": \"$${hours}h\"/" $$to/plan.json > $$night.json; \
 	./torture-campaign start $$night.json --dir $$night --failures failures > $$night.txt && status=0 || status=$$?; \
 	cat $$night.txt; \
-	./torture-campaign report $$night --html $$to/$$night --stories 20 --junit $$to/$$night/junit.xml --markdown $$to/$$night/report.md || test $$? -eq $$status; \
+	./torture-campaign report $$night --markdown $$to/$$night/report.md || test $$? -eq $$status; \
 	sed 's|$(CURDIR)/||g' $$night.txt > $$to/$$night/said.txt; test $$status -ne 2; done
 
 chaos: ## a campaign whose processes are killed KILLS times (default 10), at moments drawn from SEED, reports what one machine does
