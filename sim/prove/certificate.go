@@ -55,8 +55,8 @@ type Certificate struct {
 // CertificateFormat is the first field of every certificate.
 const CertificateFormat = "zktorture certificate 1"
 
-// AllReductions are the rules by which a search leaves out what cannot show anything new.
-const AllReductions = bound.AllReductions
+// AllReductions are the rules by which a search leaves out what cannot show anything new; ReduceReturns is the last of them.
+const AllReductions, ReduceReturns = bound.AllReductions, bound.ReduceReturns
 
 // NotCovered is what no search covers, whatever its bound.
 var NotCovered = []string{
