@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -74,7 +71,7 @@ func measureChanges(ctx context.Context) (any, error) {
 	return facts{"Changes": all, "Found": found}, err
 }
 
-// search builds the program of results/searched with the change, and runs it.
+// search searches with a command that has the change.
 func (c *change) search(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "change")
 	if err != nil {
@@ -85,21 +82,18 @@ func (c *change) search(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	file, err := filepath.Abs(filepath.Join(mutatedPackage, c.File))
+	overlay, err := overlay(dir, c.File, []byte(source))
 	if err != nil {
 		return err
 	}
-	changed, table := filepath.Join(dir, c.File), filepath.Join(dir, "overlay.json")
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: changed}})
-	if err := errors.Join(err, os.WriteFile(changed, []byte(source), 0o644), os.WriteFile(table, replace, 0o644)); err != nil {
-		return err
+	var found struct {
+		Extent     tally.Extent
+		Violations []violation
 	}
-	var said strings.Builder
-	run := exec.CommandContext(ctx, "go", "run", "-overlay", table, "./results/searched", c.Kind, c.Clients, c.Ops, c.Faults)
-	run.Stderr = &said
-	out, err := run.Output()
-	if err != nil {
-		return fmt.Errorf("%w\n%s", err, said.String())
+	err = tortureOf(ctx, overlay, &found, "prove", c.Kind, "--plain", "--clients", c.Clients, "--ops", c.Ops, "--faults", c.Faults,
+		"--duration", "1m", "--seed", "1", "--out", filepath.Join(dir, "out"))
+	if c.Extent = found.Extent; len(found.Violations) > 0 {
+		c.Property = found.Violations[0].Property
 	}
-	return json.Unmarshal(out, c) // the property, and the extent
+	return err
 }

@@ -174,7 +174,15 @@ func dies(ctx context.Context, m mutants.Mutant, tests string) (bool, error) {
 		return false, err
 	}
 	defer os.RemoveAll(dir)
-	overlay, err := overlay(dir, m, tests)
+	source, err := m.Apply(mutatedPackage)
+	if err != nil {
+		return false, err
+	}
+	var without []string
+	if tests == others { // which are built without the simulation, as that takes longest to build
+		without = append(without, "simulation_test.go")
+	}
+	overlay, err := overlay(dir, m.File, source, without...)
 	if err != nil {
 		return false, err
 	}
@@ -188,28 +196,24 @@ func dies(ctx context.Context, m mutants.Mutant, tests string) (bool, error) {
 	return test.Run() != nil, ctx.Err()
 }
 
-// overlay writes the mutated file and the overlay for the go command (go help build: -overlay). The other tests are
-// built without the simulation, which takes longest to build.
-func overlay(dir string, m mutants.Mutant, tests string) (path string, err error) {
+// overlay writes a changed file of the package, and the overlay for the go command (go help build: -overlay), in which
+// other files of the package are left out.
+func overlay(dir, file string, source []byte, without ...string) (path string, err error) {
 	folder, err := filepath.Abs(mutatedPackage)
 	if err != nil {
 		return "", err
 	}
-	source, err := m.Apply(mutatedPackage)
-	if err != nil {
-		return "", err
-	}
-	mutated := filepath.Join(dir, m.File)
-	replace := map[string]string{filepath.Join(folder, m.File): mutated}
-	if tests == others {
-		replace[filepath.Join(folder, "simulation_test.go")] = ""
+	changed := filepath.Join(dir, file)
+	replace := map[string]string{filepath.Join(folder, file): changed}
+	for _, name := range without {
+		replace[filepath.Join(folder, name)] = ""
 	}
 	table, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
 	path = filepath.Join(dir, "overlay.json")
-	return path, errors.Join(os.WriteFile(mutated, source, 0o644), os.WriteFile(path, table, 0o644))
+	return path, errors.Join(os.WriteFile(changed, source, 0o644), os.WriteFile(path, table, 0o644))
 }
 
 // readArguments reads why mutants survive: a mutated line of source, as the page shows it, followed by indented lines

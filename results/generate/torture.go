@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -27,8 +28,13 @@ func (r *runResult) Minutes() float64 { return r.Elapsed / 60 }
 // torture runs the command as a user would, and reads the object that it prints with --json. The outcome is in the
 // object: go run turns every failure into exit status 1.
 func torture(ctx context.Context, object any, args ...string) error {
+	return tortureOf(ctx, "", object, args...)
+}
+
+// tortureOf is torture, built with an overlay if one is named.
+func tortureOf(ctx context.Context, overlay string, object any, args ...string) error {
 	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", append(append([]string{"run", "./cmd/torture"}, args...), "--json")...)
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"run", "-overlay", overlay, "./cmd/torture"}, args, []string{"--json"})...)
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	err := cmd.Run()
 	if json.Unmarshal(out.Bytes(), object) != nil {
