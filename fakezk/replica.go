@@ -62,7 +62,7 @@ func (r *replica) applyEdit(t *transaction, x *edit, announce func(*edit, *node)
 		n = r.create(x, t.zxid, t.time)
 	case wire.OpDelete, wire.OpSetData, wire.OpSetACL, wire.OpReconfig:
 		n = r.nodes[x.path]
-		n.version, n.aversion = cmp.Or(int32(x.owner), n.version), cmp.Or(int32(x.owner), n.aversion)
+		n.version, n.aversion = cmp.Or(int32(x.owner), n.version), cmp.Or(int32(x.owner), n.aversion) // Since, which a setData alone may have
 	case wire.OpCheck:
 		return
 	case opSetSequence:
