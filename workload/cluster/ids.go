@@ -77,16 +77,16 @@ func drawTenure(p *world.Plan, label string) tenure {
 // long is longer than anybody tries something again and again.
 const long = time.Minute
 
-// use uses what is held, as long as its user believes that it is.
+// use uses what is held, as long as its user believes that it is; who takes long, once more after that.
 func (t tenure) use(u workload.User, h *workload.Held, what string) {
-	for range t.uses {
+	for i := 0; i < t.uses || t.slow && i == t.uses; i++ {
+		if i == t.uses {
+			u.Wait(long)
+		}
 		if !h.Believes() {
 			return
 		}
 		u.Do("use", func() string { return what })
-	}
-	if t.slow {
-		u.Wait(long)
 	}
 }
 

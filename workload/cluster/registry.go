@@ -58,7 +58,7 @@ func Registry(new func(c recipes.Conn, path, name string) Registrar, opts ...wor
 	})
 }
 
-// registryEpisode is one planned episode. A turn is the name of an operation.
+// registryEpisode is one planned episode. A turn is the name of an operation, or a move: in, or out again.
 type registryEpisode struct {
 	workload.Script[string]
 	lives []atomic.Int32 // by client: the life of its process
@@ -68,7 +68,7 @@ func planRegistry(p *world.Plan, path string) workload.Episode {
 	e := &registryEpisode{Script: workload.NewScript[string](p, path)}
 	e.lives = make([]atomic.Int32, len(e.Users()))
 	e.Whole, e.Missing = true, p.Choose(4, "the parent is missing") == 3
-	e.Draw(p, p.Ops, oneOf("register", "changed", "list", "register", "deregister"))
+	e.Draw(p, p.Ops, oneOf("move", "changed", "list", "move"))
 	e.Afresh(p)
 	return e
 }
@@ -112,10 +112,10 @@ func (e *registryEpisode) Run(u workload.User) {
 			m.look(turn, strings.Join(m.known, " "), nil, func(ctx context.Context) ([]string, error) {
 				return m.registry.Changed(ctx, slices.Clone(m.known))
 			})
-		case turn == "register" && !m.is:
-			m.register()
-		case turn == "deregister" && m.may:
+		case turn == "move" && m.may:
 			m.deregister()
+		case turn == "move":
+			m.register()
 		default:
 			m.look("list", "", nil, m.registry.List)
 		}

@@ -63,7 +63,7 @@ func Shards(
 		e := &shardsEpisode{Script: workload.NewScript[stay](p, path)}
 		e.Whole = true
 		e.Draw(p, p.Ops, func(p *world.Plan, label string) stay {
-			return stay{drawTenure(p, label), p.Choose(4, label) == 3}
+			return stay{drawTenure(p, label), p.Choose(2, label) == 1}
 		})
 		return e
 	}, opts...).Making(func(c recipes.Conn, path string) any { return new(c, path, slices.Clone(shards)) })
