@@ -14,21 +14,13 @@ import (
 // Events of watches do not pass through do, nor do methods that need no server. Close goes through do as "close"; if it
 // is not sent that is not an error.
 func Around(conn Conn, do func(op, path string, send func() error) error) Conn {
-	return &around{conn, do}
+	return &around{Wrapper{conn}, do}
 }
 
 type around struct {
-	Conn
+	Wrapper
 	do func(op, path string, send func() error) error
 }
-
-// NewGUID takes names from where the connection has them, see [NewGUID].
-func (a *around) NewGUID() string { return NewGUID(a.Conn) }
-
-func (a *around) BeginsToWait() { BeginsToWait(a.Conn) }
-
-// SessionEvents implements [EventSource].
-func (a *around) SessionEvents() <-chan zk.Event { return SessionEvents(a.Conn) }
 
 func (a *around) AddAuth(scheme string, auth []byte) error {
 	return a.do("auth", "", func() error { return a.Conn.AddAuth(scheme, auth) })

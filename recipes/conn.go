@@ -87,6 +87,19 @@ func BeginsToWait(conn Conn) {
 	}
 }
 
+// Wrapper is a connection around another one, for types that embed it: it passes on what a connection can have besides,
+// which a type that embeds a plain Conn hides.
+type Wrapper struct{ Conn }
+
+// NewGUID takes names from where the connection has them, see [NewGUID].
+func (w Wrapper) NewGUID() string { return NewGUID(w.Conn) }
+
+// BeginsToWait tells the connection, see [BeginsToWait].
+func (w Wrapper) BeginsToWait() { BeginsToWait(w.Conn) }
+
+// SessionEvents implements [EventSource].
+func (w Wrapper) SessionEvents() <-chan zk.Event { return SessionEvents(w.Conn) }
+
 // protectedPrefix begins the names of protected znodes, and protectedTries is how often one is created (go-zookeeper
 // 1.0.4, conn.go).
 const (

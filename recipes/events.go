@@ -33,7 +33,7 @@ func SessionEvents(conn Conn) <-chan zk.Event {
 // WithEvents returns conn as an [EventSource], with the events of the channel that zk.Connect has returned beside it.
 // A goroutine reads that channel until it is closed, which is after Close; nothing else may read it.
 func WithEvents(conn Conn, events <-chan zk.Event) Conn {
-	c := &eventful{Conn: conn}
+	c := &eventful{Wrapper: Wrapper{conn}}
 	go c.read(events)
 	return c
 }
@@ -42,18 +42,13 @@ func WithEvents(conn Conn, events <-chan zk.Event) Conn {
 const eventsMax = 6
 
 type eventful struct {
-	Conn
+	Wrapper
 
 	mu      sync.Mutex
 	latest  []zk.Event // since the client last began to connect
 	readers []chan zk.Event
 	closed  bool
 }
-
-// NewGUID takes names from where the connection has them, see [NewGUID].
-func (c *eventful) NewGUID() string { return NewGUID(c.Conn) }
-
-func (c *eventful) BeginsToWait() { BeginsToWait(c.Conn) }
 
 // Unwrap returns the connection without its events.
 func (c *eventful) Unwrap() Conn { return c.Conn }

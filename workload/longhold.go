@@ -226,7 +226,7 @@ func (s *secondObject) apart(ctx context.Context) (err error, back bool) {
 
 // restricted is the connection of a second object.
 type restricted struct {
-	recipes.Conn
+	recipes.Wrapper
 	inner recipes.Conn
 	of    *secondObject
 }
@@ -257,14 +257,6 @@ func (f *restricted) check(path string) error {
 	}
 	return zk.ErrNoAuth
 }
-
-// NewGUID takes names from where the connection has them, see [recipes.NewGUID].
-func (f *restricted) NewGUID() string { return recipes.NewGUID(f.inner) }
-
-func (f *restricted) BeginsToWait() { recipes.BeginsToWait(f.inner) }
-
-// SessionEvents implements [recipes.EventSource].
-func (f *restricted) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(f.inner) }
 
 // Multi checks each part.
 func (f *restricted) Multi(ops ...any) ([]zk.MultiResponse, error) {

@@ -117,21 +117,18 @@ func (w *wireConns) of(u *world.User) recipes.Conn {
 	if w.all[own] == nil {
 		w.all[own] = recipes.WithEvents(own, u.ZKEvents())
 	}
-	return wireConn{w.all[own], own, u}
+	return wireConn{recipes.Wrapper{Conn: w.all[own]}, own, u}
 }
 
 // wireConn is a user's handle on go-zookeeper's connection.
 type wireConn struct {
-	recipes.Conn
+	recipes.Wrapper
 	own  *zk.Conn
 	user *world.User
 }
 
 // NewGUID implements the source of [recipes.NewGUID].
 func (c wireConn) NewGUID() string { return c.user.NewGUID() }
-
-// SessionEvents implements [recipes.EventSource].
-func (c wireConn) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.Conn) }
 
 // Unwrap is the connection as go-zookeeper has made it.
 func (c wireConn) Unwrap() recipes.Conn { return c.own }

@@ -19,19 +19,19 @@ import (
 
 // replayedConn asks the replayer before each request. Otherwise users of one session would send theirs in any order.
 type replayedConn struct {
-	recipes.Conn // the session's, but for what is asked before
-	incarnation  *incarnation
-	user         int
-	refused      bool // the first request fails; guarded by the replayer, as is …
-	asked        bool // … that the user has asked for something
-	guids        atomic.Uint64
-	expiriesSeen int           // how often the client had been told of an end of its session when the user went on last …
-	wentOn       time.Duration // … and when, in the trace, that was
+	recipes.Wrapper // of the session's, but for what is asked before
+	incarnation     *incarnation
+	user            int
+	refused         bool // the first request fails; guarded by the replayer, as is …
+	asked           bool // … that the user has asked for something
+	guids           atomic.Uint64
+	expiriesSeen    int           // how often the client had been told of an end of its session when the user went on last …
+	wentOn          time.Duration // … and when, in the trace, that was
 }
 
 func newReplayedConn(p *incarnation, user int, refused bool) *replayedConn {
 	c := &replayedConn{incarnation: p, user: user, refused: refused}
-	c.Conn = recipes.Around(c.late(p.watches.of(p.session.Conn)), c.send)
+	c.Conn = recipes.Around(c.late(&watchedConn{recipes.Wrapper{Conn: p.session.Conn}, p.watches.wrap}), c.send)
 	return c
 }
 
@@ -42,9 +42,6 @@ func (c *replayedConn) Unwrap() recipes.Conn { return c.incarnation.session.Conn
 func (c *replayedConn) NewGUID() string {
 	return goclient.GUID(world.GUIDSeed(c.incarnation.client, c.incarnation.number), c.user, c.guids.Add(1))
 }
-
-// SessionEvents implements [recipes.EventSource].
-func (c *replayedConn) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.Conn) }
 
 // CreateProtectedEphemeralSequential takes the identity from NewGUID.
 func (c *replayedConn) CreateProtectedEphemeralSequential(path string, data []byte, acl []zk.ACL) (string, error) {

@@ -104,41 +104,17 @@ func (c *replayedConn) lies(what world.Lying) (wait func()) {
 	}
 }
 
-// lateConn is a connection whose events of watches may lie in their channels.
-type lateConn struct {
-	recipes.Conn
-	via *replayedConn
-}
-
 // late returns a connection for a user, if goroutines stall in the trace.
 func (c *replayedConn) late(conn recipes.Conn) recipes.Conn {
 	stalls := func(s world.Step) bool { return s.Fault == world.Stall }
 	if !slices.ContainsFunc(c.incarnation.replayer.trace, stalls) {
 		return conn
 	}
-	return &lateConn{conn, c}
+	return &watchedConn{recipes.Wrapper{Conn: conn}, c.wrap}
 }
 
-// SessionEvents implements [recipes.EventSource].
-func (c *lateConn) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.Conn) }
-
-func (c *lateConn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
-	names, stat, watch, err := c.Conn.ChildrenW(path)
-	return names, stat, c.wrap(watch), err
-}
-
-func (c *lateConn) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
-	there, stat, watch, err := c.Conn.ExistsW(path)
-	return there, stat, c.wrap(watch), err
-}
-
-func (c *lateConn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
-	data, stat, watch, err := c.Conn.GetW(path)
-	return data, stat, c.wrap(watch), err
-}
-
-// wrap returns what a recipe gets for a watch's channel.
-func (c *lateConn) wrap(fired <-chan zk.Event) <-chan zk.Event {
+// wrap returns what a recipe gets for a watch's channel: its events may lie there.
+func (c *replayedConn) wrap(fired <-chan zk.Event) <-chan zk.Event {
 	if fired == nil {
 		return nil
 	}
@@ -146,7 +122,7 @@ func (c *lateConn) wrap(fired <-chan zk.Event) <-chan zk.Event {
 	go func() {
 		defer close(told)
 		for e := range fired {
-			c.via.lies(world.Lying{Path: e.Path, Type: e.Type})()
+			c.lies(world.Lying{Path: e.Path, Type: e.Type})()
 			offer(told, e)
 		}
 	}()

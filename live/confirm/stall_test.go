@@ -40,7 +40,7 @@ func TestWhatLiesInItsChannel(t *testing.T) {
 		close(had)
 	}()
 	fired := make(chan zk.Event, 1)
-	told := (&lateConn{via: mine}).wrap(fired)
+	told := mine.wrap(fired)
 	fired <- zk.Event{Type: zk.EventNodeDeleted, Path: "/t/a"}
 	close(fired)
 	for _, s := range r.trace[1:4] {

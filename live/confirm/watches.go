@@ -83,28 +83,23 @@ func offer(to chan<- zk.Event, e zk.Event) {
 	}
 }
 
-// of returns a connection that gives out its watches by way of these.
-func (f *clientWatches) of(c recipes.Conn) recipes.Conn { return &clientConn{c, f} }
-
-type clientConn struct {
-	recipes.Conn
-	watches *clientWatches
+// watchedConn is a connection that gives out other channels for its watches.
+type watchedConn struct {
+	recipes.Wrapper
+	wrap func(fired <-chan zk.Event) <-chan zk.Event
 }
 
-// SessionEvents implements [recipes.EventSource].
-func (c *clientConn) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.Conn) }
-
-func (c *clientConn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
+func (c *watchedConn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
 	names, stat, watch, err := c.Conn.ChildrenW(path)
-	return names, stat, c.watches.wrap(watch), err
+	return names, stat, c.wrap(watch), err
 }
 
-func (c *clientConn) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
+func (c *watchedConn) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
 	there, stat, watch, err := c.Conn.ExistsW(path)
-	return there, stat, c.watches.wrap(watch), err
+	return there, stat, c.wrap(watch), err
 }
 
-func (c *clientConn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+func (c *watchedConn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 	data, stat, watch, err := c.Conn.GetW(path)
-	return data, stat, c.watches.wrap(watch), err
+	return data, stat, c.wrap(watch), err
 }

@@ -153,7 +153,7 @@ func (l *Log) user(u workload.User) workload.User {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.handles++
-	return &loggedUser{User: u, via: &loggedConn{Conn: u.Conn(), log: l, handle: l.handles}}
+	return &loggedUser{User: u, via: &loggedConn{recipes.Wrapper{Conn: u.Conn()}, l, l.handles}}
 }
 
 // loggedUser is a user of either world whose requests are logged.
@@ -173,18 +173,10 @@ func (u *loggedUser) Begin(name, arg string, cancelable bool) (context.Context, 
 // loggedConn logs what goes through it: all that changes something, and the data that is read. It
 // sends nothing of its own.
 type loggedConn struct {
-	recipes.Conn
+	recipes.Wrapper
 	log    *Log
 	handle int
 }
-
-// NewGUID takes names from where the connection has them, see [recipes.NewGUID].
-func (c *loggedConn) NewGUID() string { return recipes.NewGUID(c.Conn) }
-
-func (c *loggedConn) BeginsToWait() { recipes.BeginsToWait(c.Conn) }
-
-// SessionEvents implements [recipes.EventSource].
-func (c *loggedConn) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.Conn) }
 
 func (c *loggedConn) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
 	return c.create(logEntry{path: path, data: string(data), flags: flags}, func() (string, error) {

@@ -17,7 +17,7 @@ import (
 // path of its own would share that with all rounds, and be accused of what others do, or change what is none of the
 // run's business. Such a request is not sent and fails, as if it were not allowed, and ends the run.
 type confined struct {
-	recipes.Conn
+	recipes.Wrapper
 	inner  recipes.Conn
 	below  string      // what the recipe may change
 	strays func(error) // told of such a request
@@ -28,7 +28,7 @@ type confined struct {
 // run's business any more.
 func To(conn recipes.Conn, below string, strays func(error)) recipes.Conn {
 	c := &confined{inner: conn, below: below, strays: strays}
-	c.Conn = recipes.Around(conn, func(op, path string, send func() error) error {
+	c.Wrapper.Conn = recipes.Around(conn, func(op, path string, send func() error) error {
 		if err := c.check(op, path); err != nil {
 			return err
 		}
@@ -57,12 +57,6 @@ var changing = []string{"set", "setACL", "delete"}
 
 // Unwrap returns what is confined.
 func (c *confined) Unwrap() recipes.Conn { return c.inner }
-
-// NewGUID takes names from where the connection has them, see [recipes.NewGUID].
-func (c *confined) NewGUID() string { return recipes.NewGUID(c.inner) }
-
-// SessionEvents implements [recipes.EventSource].
-func (c *confined) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.inner) }
 
 // Close ends the run: the time at which a session closed by a recipe ended would be unknown.
 func (c *confined) Close() {
