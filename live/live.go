@@ -77,37 +77,17 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Admin == nil {
 		cfg.Admin = cfg.Open
 	}
-	if cfg.Clients == 0 {
-		cfg.Clients = 3
-	}
-	if cfg.Ops == 0 {
-		cfg.Ops = 4
-	}
-	if cfg.Workers == 0 {
-		cfg.Workers = 8
-	}
+	cfg.Clients, cfg.Ops = cmp.Or(cfg.Clients, 3), cmp.Or(cfg.Ops, 4)
+	cfg.Workers, cfg.Processes = cmp.Or(cfg.Workers, 8), cmp.Or(cfg.Processes, 2)
 	if cfg.Open == nil {
 		cfg.Workers = 0
-	}
-	if cfg.Processes == 0 {
-		cfg.Processes = 2
 	}
 	if cfg.Start == nil {
 		cfg.Processes = 0
 	}
-	if cfg.Patience == 0 {
-		cfg.Patience = 10 * time.Second
-	}
+	cfg.Patience, cfg.Timeout = cmp.Or(cfg.Patience, 10*time.Second), cmp.Or(cfg.Timeout, 2*time.Second)
 	cfg.Away = cmp.Or(cfg.Away, 2*cfg.Patience)
-	if cfg.History == nil {
-		cfg.History = io.Discard
-	}
-	if cfg.Strikes == nil {
-		cfg.Strikes = io.Discard
-	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 2 * time.Second
-	}
+	cfg.History, cfg.Strikes = cmp.Or(cfg.History, io.Discard), cmp.Or(cfg.Strikes, io.Discard)
 	return cfg
 }
 
@@ -224,7 +204,8 @@ func PlayRound(
 
 // newLiveRun returns a run of which nothing has happened yet.
 func newLiveRun(w *workload.Workload, cfg Config) (r *liveRun, err error) {
-	r = &liveRun{workload: w, cfg: cfg, begin: time.Now(), found: map[string]int{}, rounds: map[*Round]bool{}}
+	r = &liveRun{workload: w, cfg: cfg, begin: time.Now(), found: map[string]int{},
+		rounds: map[*Round]bool{}, numbers: map[bool]int64{}}
 	r.nemesis.since, r.nemesis.begun = r.begin, make(chan struct{}, 1)
 	r.result = sim.Result{
 		Workload: w.Name(), Recipe: w.Recipe(), Strategy: "random", Seed: cfg.Seed,
@@ -251,7 +232,7 @@ type liveRun struct {
 	nemesis nemesis
 
 	mu      sync.Mutex
-	numbers [2]int64        // the next rounds', with clients of this process, and of processes of their own
+	numbers map[bool]int64  // the next rounds', by whether their clients have processes of their own
 	rounds  map[*Round]bool // with users at work
 	result  sim.Result
 	found   map[string]int // index into result.Violations by property
@@ -323,19 +304,13 @@ func (cfg Config) ownProcess(n int64) bool {
 func (r *liveRun) number(ownProcess bool) (n int64, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if ownProcess {
-		n = r.numbers[1]
-		r.numbers[1]++
-	} else {
-		n = r.numbers[0]
-		r.numbers[0]++
-	}
-	if r.cfg.mixed() {
-		if ownProcess {
-			n = n*ownProcessEvery + ownProcessEvery - 1
-		} else {
-			n += n / (ownProcessEvery - 1)
-		}
+	n = r.numbers[ownProcess]
+	r.numbers[ownProcess]++
+	switch {
+	case r.cfg.mixed() && ownProcess:
+		n = n*ownProcessEvery + ownProcessEvery - 1
+	case r.cfg.mixed():
+		n += n / (ownProcessEvery - 1)
 	}
 	return n, r.cfg.Rounds == 0 || n < int64(r.cfg.Rounds)
 }

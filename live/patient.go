@@ -62,51 +62,30 @@ func ask[T any](p *patient, send func() (T, error)) (answer T, err error) {
 		case <-ctx.Done():
 			return answer, context.Cause(ctx)
 		}
-		if !rest(ctx, askEvery) {
+		if !reached(ctx, time.Now().Add(askEvery)) {
 			return answer, context.Cause(ctx)
 		}
 	}
 }
 
-// rest sleeps; it returns false if ctx ends before.
-func rest(ctx context.Context, d time.Duration) bool { return reached(ctx, time.Now().Add(d)) }
-
-// listed are the names of children, and what is known of their parent.
-type listed struct {
-	names []string
-	stat  *zk.Stat
+// read asks for something of a znode, and for its stat.
+func read[T any](p *patient, path string, send func(path string) (T, *zk.Stat, error)) (T, *zk.Stat, error) {
+	type seen struct {
+		what T
+		stat *zk.Stat
+	}
+	s, err := ask(p, func() (seen, error) {
+		what, stat, err := send(path)
+		return seen{what, stat}, err
+	})
+	return s.what, s.stat, err
 }
 
 func (p *patient) Children(path string) ([]string, *zk.Stat, error) {
-	l, err := ask(p, func() (listed, error) {
-		names, stat, err := p.Conn.Children(path)
-		return listed{names, stat}, err
-	})
-	return l.names, l.stat, err
+	return read(p, path, p.Conn.Children)
 }
-
-// seen is a znode, if it is there.
-type seen struct {
-	there bool
-	data  []byte
-	stat  *zk.Stat
-}
-
-func (p *patient) Exists(path string) (bool, *zk.Stat, error) {
-	s, err := ask(p, func() (seen, error) {
-		there, stat, err := p.Conn.Exists(path)
-		return seen{there: there, stat: stat}, err
-	})
-	return s.there, s.stat, err
-}
-
-func (p *patient) Get(path string) ([]byte, *zk.Stat, error) {
-	s, err := ask(p, func() (seen, error) {
-		data, stat, err := p.Conn.Get(path)
-		return seen{data: data, stat: stat}, err
-	})
-	return s.data, s.stat, err
-}
+func (p *patient) Exists(path string) (bool, *zk.Stat, error) { return read(p, path, p.Conn.Exists) }
+func (p *patient) Get(path string) ([]byte, *zk.Stat, error)  { return read(p, path, p.Conn.Get) }
 
 func (p *patient) Set(path string, data []byte, version int32) (*zk.Stat, error) {
 	return ask(p, func() (*zk.Stat, error) { return p.Conn.Set(path, data, version) })

@@ -66,7 +66,7 @@ func TestDrawPlan(t *testing.T) {
 // A round has processes of its own if its number says so.
 func TestRoundsApart(t *testing.T) {
 	for _, cfg := range []Config{{Open: unopened}, {Start: unopened}, {Open: unopened, Start: unopened}} {
-		r := &liveRun{cfg: cfg.withDefaults()}
+		r := &liveRun{cfg: cfg.withDefaults(), numbers: map[bool]int64{}}
 		seen := map[int64]bool{}
 		for i := range 200 {
 			ownProcess := cfg.Open == nil || cfg.Start != nil && i%2 == 0

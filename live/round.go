@@ -340,26 +340,26 @@ func (l *Round) view() (*workload.View, *liveWorld) {
 
 // roundEnds are the ends of a round's sessions, as their links have seen them.
 type roundEnds struct {
-	sessions []*Session
-	alive    map[int64]bool
-	begin    time.Time // of stamps
+	links []Link
+	alive map[int64]bool
+	begin time.Time // of stamps
 }
 
 func (l *Round) ends() roundEnds {
-	alive := map[int64]bool{}
+	e := roundEnds{alive: map[int64]bool{}, begin: l.run.begin}
 	for _, s := range l.allSessions() {
-		alive[s.Conn.SessionID()] = true // also that of a process that has crashed: it stays
+		e.alive[s.Conn.SessionID()] = true // also that of a process that has crashed: it stays
+		if s.Link != nil {
+			e.links = append(e.links, s.Link)
+		}
 	}
-	return roundEnds{l.allSessions(), alive, l.run.begin}
+	return e
 }
 
 // SessionEnd is 0 for a replaced session whose end no link has seen: what it held does not count.
 func (e roundEnds) SessionEnd(session int64) (at int64, ended bool) {
-	for _, s := range e.sessions {
-		if s.Link == nil {
-			continue
-		}
-		if end, over := s.Link.SessionEnd(session); over {
+	for _, link := range e.links {
+		if end, over := link.SessionEnd(session); over {
 			return end.Sub(e.begin).Nanoseconds(), true
 		}
 	}
@@ -367,11 +367,8 @@ func (e roundEnds) SessionEnd(session int64) (at int64, ended bool) {
 }
 
 func (e roundEnds) SessionGone(session int64) (since int64, known bool) {
-	for _, s := range e.sessions {
-		if s.Link == nil {
-			continue
-		}
-		if since, known := s.Link.SessionGone(session); known {
+	for _, link := range e.links {
+		if since, known := link.SessionGone(session); known {
 			return since.Sub(e.begin).Nanoseconds(), true
 		}
 	}

@@ -23,49 +23,73 @@ type follower struct {
 // falls reports whether a line of a trace says that a server falls behind.
 func falls(s world.Step) bool { return s.Kind == world.KindFault && s.Late.Server > 0 }
 
-// holdAll holds, before anything has happened, the followers that have clients in the trace.
-func (r *replayer) holdAll(ctx context.Context) error {
-	if r.cfg.Followers == nil {
+// held are the followers that are held, of servers that can be.
+type held struct {
+	Followers // nil if they cannot
+	all       []*follower
+}
+
+// add adds the follower that a server is, unless it leads or cannot be held, and returns it if it was not there.
+func (h *held) add(server int) *follower {
+	if server <= 0 || h.Followers == nil || h.follower(server) != nil {
 		return nil
 	}
-	for _, s := range r.trace {
-		if s.Server <= 0 || r.follower(s.Server) != nil {
-			continue
-		}
-		f := &follower{server: s.Server}
-		r.followers = append(r.followers, f)
-		if err := r.catchUp(ctx, f); err != nil {
-			return err
-		}
-	}
-	return nil
+	f := &follower{server: server}
+	h.all = append(h.all, f)
+	return f
 }
 
 // follower returns the follower that a server is, nil if it is not held.
-func (r *replayer) follower(server int) *follower {
-	i := slices.IndexFunc(r.followers, func(f *follower) bool { return f.server == server })
+func (h *held) follower(server int) *follower {
+	i := slices.IndexFunc(h.all, func(f *follower) bool { return f.server == server })
 	if i < 0 {
 		return nil
 	}
-	return r.followers[i]
+	return h.all[i]
 }
 
 // hold holds a follower at a transaction. It cannot go back.
-func (r *replayer) hold(ctx context.Context, f *follower, zxid int64) error {
+func (h *held) hold(ctx context.Context, f *follower, zxid int64) error {
 	if zxid <= f.zxid {
 		return nil
 	}
 	f.zxid = zxid
-	return r.cfg.Followers.Hold(ctx, f.server, zxid)
+	return h.Hold(ctx, f.server, zxid)
 }
 
-// catchUp lets a follower apply all that there is by now, and no more.
-func (r *replayer) catchUp(ctx context.Context, f *follower) error {
-	zxid, err := r.cfg.Followers.Committed(ctx)
+// behind lets a follower apply all that there is by now but the last few transactions, and no more.
+func (h *held) behind(ctx context.Context, f *follower, few int) error {
+	zxid, err := h.Committed(ctx)
 	if err != nil {
 		return err
 	}
-	return r.hold(ctx, f, zxid)
+	return h.hold(ctx, f, zxid-int64(few))
+}
+
+// free lets a follower follow as it does, until it is held again.
+func (h *held) free(f *follower) {
+	f.zxid = 0
+	h.Free(f.server)
+}
+
+// freeAll lets real followers follow as they do.
+func (h *held) freeAll() {
+	for _, f := range h.all {
+		h.free(f)
+	}
+	h.all = nil
+}
+
+// holdAll holds, before anything has happened, the followers that have clients in the trace.
+func (r *replayer) holdAll(ctx context.Context) error {
+	for _, s := range r.trace {
+		if f := r.add(s.Server); f != nil {
+			if err := r.behind(ctx, f, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // through has something done by way of a server, which it is only when the server has applied it.
@@ -74,9 +98,8 @@ func (r *replayer) through(ctx context.Context, server int, do func() error) err
 	if f == nil {
 		return do()
 	}
-	f.zxid = 0
-	r.cfg.Followers.Free(server)
-	return errors.Join(do(), r.catchUp(ctx, f))
+	r.held.free(f)
+	return errors.Join(do(), r.behind(ctx, f, 0))
 }
 
 // passRequest lets the last request that was sent through. Whoever does more than read is answered when the server has
@@ -102,7 +125,7 @@ func (r *replayer) meet(ctx context.Context, server, step int) error {
 	if f.lags {
 		return nil
 	}
-	return r.catchUp(ctx, f)
+	return r.behind(ctx, f, 0)
 }
 
 // seen reports whether a client is connected to a server.
@@ -121,11 +144,7 @@ func (r *replayer) fall(ctx context.Context, s world.Step) error {
 		return nil // no client sees it
 	}
 	f.lags = true
-	zxid, err := r.cfg.Followers.Committed(ctx)
-	if err != nil {
-		return err
-	}
-	return r.hold(ctx, f, zxid-int64(s.Late.Transactions))
+	return r.behind(ctx, f, s.Late.Transactions)
 }
 
 // apply lets a server that lags apply one transaction more.
@@ -138,11 +157,11 @@ func (r *replayer) apply(ctx context.Context, s world.Step) error {
 
 // followAll lets those follow that do not lag, and have clients.
 func (r *replayer) followAll(ctx context.Context) error {
-	for _, f := range r.followers {
+	for _, f := range r.all {
 		if f.lags || !r.recovered && !r.seen(f.server) {
 			continue
 		}
-		if err := r.catchUp(ctx, f); err != nil {
+		if err := r.behind(ctx, f, 0); err != nil {
 			return err
 		}
 	}
@@ -155,18 +174,10 @@ func (r *replayer) recover(ctx context.Context) error {
 		return nil
 	}
 	r.recovered = true
-	for _, f := range r.followers {
+	for _, f := range r.all {
 		f.lags = false
 	}
 	return r.followAll(ctx)
-}
-
-// freeAll lets real followers follow as they do.
-func (r *replayer) freeAll() {
-	for _, f := range r.followers {
-		r.cfg.Followers.Free(f.server)
-	}
-	r.followers = nil
 }
 
 // expire ends the session; the client does not learn of it yet. One whose server lags can go on reading there.

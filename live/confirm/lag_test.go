@@ -29,7 +29,7 @@ func (p *pretended) Free(server int) { p.freed[server]++ }
 func lagStage(t *testing.T, last int64, trace ...world.Step) (*replayer, *pretended) {
 	t.Helper()
 	p := &pretended{last: last}
-	r := &replayer{trace: trace, cfg: Config{Followers: p}}
+	r := &replayer{trace: trace, held: held{Followers: p}}
 	if err := r.holdAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestEnder(t *testing.T) {
 		}
 	}
 	r, _ := lagStage(t, 10, at(1, 1), at(1, 2))
-	for _, f := range r.followers {
+	for _, f := range r.all {
 		f.lags = true
 	}
 	if _, err := r.ender(&incarnation{}); err == nil || !strings.Contains(err.Error(), "no other server") {
@@ -139,7 +139,7 @@ func TestEnder(t *testing.T) {
 func TestExpireWhereItLags(t *testing.T) {
 	r, _ := lagStage(t, 10, at(1, 1))
 	for _, lags := range []bool{false, true} {
-		r.followers[0].lags = lags
+		r.all[0].lags = lags
 		p := &incarnation{replayer: r, server: 1, stepper: &ended{}}
 		if err := p.expire(t.Context()); err != nil || p.over == lags {
 			t.Errorf("lag %v: over %v, %v", lags, p.over, err)

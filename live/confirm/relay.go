@@ -31,15 +31,15 @@ import (
 
 // relay says to real servers what was said to simulated ones.
 type relay struct {
-	cfg       Config
-	admin     *live.Session
-	setUp     func() error              // before anybody connects; nil when it is done
-	conns     map[int32]*relayedConn    // that are open, by their number in the simulation
-	sessions  map[int64]*relayedSession // by session of the simulation
-	zxids     map[int64]int64           // real ones, by those of the simulation
-	followers []*follower               // that are dialled
-	pinged    time.Time
-	missed    bool // an event of a session's end has not come before its connection's
+	cfg      Config
+	admin    *live.Session
+	setUp    func() error              // before anybody connects; nil when it is done
+	conns    map[int32]*relayedConn    // that are open, by their number in the simulation
+	sessions map[int64]*relayedSession // by session of the simulation
+	zxids    map[int64]int64           // real ones, by those of the simulation
+	held                               // followers that are dialled
+	pinged   time.Time
+	missed   bool // an event of a session's end has not come before its connection's
 }
 
 // relayedSession is a session of real servers.
@@ -70,7 +70,7 @@ func relayed(ctx context.Context, w *workload.Workload, property string, r *sim.
 		return nil, err
 	}
 	l := &relay{
-		cfg: cfg, admin: admin, conns: map[int32]*relayedConn{}, pinged: time.Now(),
+		cfg: cfg, held: held{Followers: cfg.Followers}, admin: admin, conns: map[int32]*relayedConn{}, pinged: time.Now(),
 		setUp:    func() error { return w.SetUp(admin.Conn, world.Root0+"/"+w.Name()) },
 		sessions: map[int64]*relayedSession{}, zxids: map[int64]int64{},
 	}
@@ -79,9 +79,7 @@ func relayed(ctx context.Context, w *workload.Workload, property string, r *sim.
 		return nil, err
 	}
 	for _, t := range r.Record.Talk {
-		if t.Server > 0 && cfg.Followers != nil && l.follower(t.Server) == nil {
-			l.followers = append(l.followers, &follower{server: t.Server})
-		}
+		l.add(t.Server)
 	}
 	out := &Confirmation{}
 	for _, t := range r.Record.Talk {
@@ -452,27 +450,11 @@ func (l *relay) expire(ctx context.Context, s *relayedSession) error {
 	return errors.New("there is no other server that does not lag, to end the session")
 }
 
-func (l *relay) follower(server int) *follower {
-	i := slices.IndexFunc(l.followers, func(f *follower) bool { return f.server == server })
-	if i < 0 {
-		return nil
-	}
-	return l.followers[i]
-}
-
 // follow holds the followers as far behind as those of the simulation are.
 func (l *relay) follow(ctx context.Context, behind []int) error {
-	for _, f := range l.followers {
+	for _, f := range l.all {
 		f.lags = behind[f.server] > 0
-		zxid, err := l.cfg.Followers.Committed(ctx)
-		if err != nil {
-			return err
-		}
-		if zxid -= int64(behind[f.server]); zxid <= f.zxid {
-			continue
-		}
-		f.zxid = zxid
-		if err := l.cfg.Followers.Hold(ctx, f.server, zxid); err != nil {
+		if err := l.behind(ctx, f, behind[f.server]); err != nil {
 			return err
 		}
 	}
@@ -482,8 +464,7 @@ func (l *relay) follow(ctx context.Context, behind []int) error {
 // through has something done by way of a server, which if it changes anything it is only when the server has applied it.
 func (l *relay) through(server int, changes bool, do func() error) error {
 	if f := l.follower(server); f != nil && changes {
-		f.zxid = 0
-		l.cfg.Followers.Free(server)
+		l.free(f)
 	}
 	return do()
 }
@@ -492,10 +473,7 @@ func (l *relay) through(server int, changes bool, do func() error) error {
 func (l *relay) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.cfg.Patience)
 	defer cancel()
-	for _, f := range l.followers {
-		l.cfg.Followers.Free(f.server)
-	}
-	l.followers = nil
+	l.freeAll()
 	for _, c := range l.conns {
 		c.Close()
 	}

@@ -34,7 +34,7 @@ type replayer struct {
 	incarnations []*incarnation         // of each client, the present one
 	former       []*incarnation         // that have ended
 	owners       map[int64]*incarnation // by session of the simulation
-	followers    []*follower            // that are held
+	held                                // followers
 	recovered    bool                   // no server lags any more
 	expected     []int                  // lines of requests that are pending by now
 
@@ -52,7 +52,7 @@ type replayer struct {
 
 func newReplayer(ctx context.Context, l *live.Round, w *workload.Workload, cfg Config, replayed *sim.Replayed) *replayer {
 	r := &replayer{
-		ctx: ctx, round: l, workload: w, cfg: cfg, trace: replayed.Trace,
+		ctx: ctx, round: l, workload: w, cfg: cfg, held: held{Followers: cfg.Followers}, trace: replayed.Trace,
 		faulty: replayed.Record.Struck != 0, tortured: replayed.Record.Tortured, deaths: map[int][]int64{},
 		owners: map[int64]*incarnation{}, vain: map[int64]Ending{}, changed: make(chan struct{}), marks: map[opMark]int{}, due: map[opMark]int{},
 	}
