@@ -32,13 +32,9 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string
-	for _, p := range pages[1:] {
-		names = append(names, p.Name)
-	}
 	files := map[string]string{}
 	for _, p := range pages {
-		files[p.File()+".md"] = testkit.Notice + p.Markdown(names)
+		files[p.File()+".md"] = testkit.Notice + p.Markdown()
 	}
 	for _, node := range append(app.Leaves(true), app.Node) {
 		for _, flag := range node.Flags {

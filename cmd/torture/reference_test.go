@@ -36,7 +36,7 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range pages {
-		files[p.File()+".md"] = p.Markdown(flagNamesOf(pages))
+		files[p.File()+".md"] = p.Markdown()
 	}
 	for name, text := range files {
 		files[name] = testkit.Notice + text
@@ -53,14 +53,6 @@ func model(t *testing.T) *kong.Application {
 		t.Fatal(err)
 	}
 	return parser.Model
-}
-
-// flagNamesOf are the names of the commands that a page may link.
-func flagNamesOf(pages []manual.Page) (names []string) {
-	for _, p := range pages[1:] {
-		names = append(names, p.Name)
-	}
-	return names
 }
 
 // Every flag and argument that the parser knows is on the page of its command.
@@ -139,7 +131,7 @@ func indexPage(pages []manual.Page) string {
 		"## Commands\n\n| command | what it does |\n|---|---|\n")
 	for _, p := range pages {
 		help, _, _ := strings.Cut(p.Help, "\n")
-		fmt.Fprintf(&b, "| [`%s`](%s.md) | %s |\n", p.Name, p.File(), plain(help))
+		fmt.Fprintf(&b, "| [`%s`](%s.md) | %s |\n", p.FullPath(), p.File(), plain(help))
 	}
 	b.WriteString("| [`torture-campaign`](torture-campaign.md) | Runs campaigns: a plan of many recipes, on many machines. |\n\n" + `## Names
 

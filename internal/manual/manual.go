@@ -4,7 +4,6 @@ package manual
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -45,60 +44,6 @@ func Completion(program string) Entry {
 	return Entry{[]Status{{0, "It was printed."}, {2, "There was an error."}}, examples}
 }
 
-// Page is about one command.
-type Page struct {
-	Name     string // torture run
-	Help     string
-	Usage    string
-	Args     []Arg
-	Groups   []Group
-	Commands []Command // of a program
-	Common   []string  // flags of the program, which go with each command
-	Entry
-}
-
-// Arg is an argument.
-type Arg struct{ Name, Help string }
-
-// Group is a list of flags.
-type Group struct {
-	Title string // "" for those of no group
-	Flags []Flag
-}
-
-// Flag is a flag.
-type Flag struct {
-	Name    string // --seed
-	Short   string // -h, if there is one
-	Value   string // the placeholder of its value, "" if it takes none
-	Help    string
-	Default string   // "" if there is none, or if Help says it
-	Aliases []string // other names
-}
-
-// Command is a line of a program's list.
-type Command struct{ Name, Help string }
-
-// Pages are those of the program and of each command that is not hidden. The error is for a manual of other commands.
-func Pages(app *kong.Application, m Manual) ([]Page, error) {
-	pages := []Page{pageOf(app.Node, m[""])}
-	known := []string{""}
-	for _, node := range app.Leaves(true) {
-		entry, ok := m[node.Path()]
-		if !ok || len(entry.Statuses) == 0 || len(entry.Examples) == 0 {
-			return nil, fmt.Errorf("the manual lacks exit statuses or examples of %s", node.FullPath())
-		}
-		known = append(known, node.Path())
-		pages = append(pages, pageOf(node, entry))
-	}
-	for name := range m {
-		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("the manual has %q, which is no command", name)
-		}
-	}
-	return pages, nil
-}
-
 // Describe lets --help of each command say what the manual says.
 func Describe(app *kong.Application, m Manual) {
 	for _, node := range app.Leaves(true) {
@@ -127,68 +72,6 @@ func (e Entry) text() string {
 		fmt.Fprintf(&b, "  # %s\n  %s\n", x.Meaning, x.Line)
 	}
 	return strings.TrimSpace(b.String())
-}
-
-func pageOf(node *kong.Node, entry Entry) Page {
-	p := Page{Name: node.FullPath(), Help: node.Help, Entry: entry, Groups: groupsOf(node.Flags)}
-	p.Usage = rootOf(node).Name + " " + strings.TrimSpace(node.Summary())
-	for _, arg := range node.Positional {
-		p.Args = append(p.Args, Arg{arg.Summary(), arg.Help})
-	}
-	if node.Type == kong.ApplicationNode {
-		for _, child := range node.Leaves(true) {
-			p.Commands = append(p.Commands, Command{child.Path(), child.Help})
-		}
-		return p
-	}
-	for _, flag := range rootOf(node).Flags {
-		p.Common = append(p.Common, "--"+flag.Name)
-	}
-	return p
-}
-
-func rootOf(node *kong.Node) *kong.Node {
-	for node.Parent != nil {
-		node = node.Parent
-	}
-	return node
-}
-
-// groupsOf are the flags by their groups, those of no group first.
-func groupsOf(flags []*kong.Flag) []Group {
-	groups := []Group{{}}
-	for _, flag := range flags {
-		if flag.Hidden {
-			continue
-		}
-		title := ""
-		if flag.Group != nil {
-			title = flag.Group.Title
-		}
-		i := slices.IndexFunc(groups, func(g Group) bool { return g.Title == title })
-		if i < 0 {
-			i, groups = len(groups), append(groups, Group{Title: title})
-		}
-		groups[i].Flags = append(groups[i].Flags, flagOf(flag))
-	}
-	return slices.DeleteFunc(groups, func(g Group) bool { return len(g.Flags) == 0 })
-}
-
-func flagOf(flag *kong.Flag) Flag {
-	f := Flag{Name: "--" + flag.Name, Help: flag.Help}
-	if flag.Short != 0 {
-		f.Short = "-" + string(flag.Short)
-	}
-	for _, alias := range flag.Aliases {
-		f.Aliases = append(f.Aliases, "--"+alias)
-	}
-	if !flag.IsBool() {
-		f.Value = Placeholder(flag)
-	}
-	if flag.HasDefault && !strings.Contains(strings.ToLower(flag.Help), "default") {
-		f.Default = flag.Default
-	}
-	return f
 }
 
 // Placeholder stands for the value of a flag: never its default, as in --help.

@@ -36,7 +36,7 @@ func TestMarkdown(t *testing.T) {
 		"\nWith every command: `--help`.\n" +
 		"\n## Exit status\n\n| status | meaning |\n|---|---|\n| 0 | It is in. |\n" +
 		"\n## Examples\n\nHit one.\n\n```sh\ntool hit .one 'a\\b'\n```\n"
-	if got := pages[1].Markdown([]string{"tool hit"}); got != want {
+	if got := pages[1].Markdown(); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

@@ -3,80 +3,122 @@ package manual
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/alecthomas/kong"
 )
 
-// File is the name of the page, without an extension.
-func (p Page) File() string { return strings.ReplaceAll(p.Name, " ", "-") }
+// Page is about one command, or about the program.
+type Page struct {
+	*kong.Node
+	Entry
+	app *kong.Node
+}
 
-// Markdown is the page for the reference. Commands is which others it may link, by their names.
-func (p Page) Markdown(commands []string) string {
-	var b strings.Builder
-	say := Prose(commands)
-	fmt.Fprintf(&b, "# %s\n\n%s\n\n```text\n%s\n```\n", p.Name, Wrap(say(p.Help)), p.Usage)
-	p.markCommands(&b, say)
-	if len(p.Args) > 0 {
-		b.WriteString("\n## Arguments\n\n")
+// Pages are those of the program and of each command that is not hidden. The error is for a manual of other commands.
+func Pages(app *kong.Application, m Manual) ([]Page, error) {
+	pages := []Page{{app.Node, m[""], app.Node}}
+	known := []string{""}
+	for _, node := range app.Leaves(true) {
+		entry, ok := m[node.Path()]
+		if !ok || len(entry.Statuses) == 0 || len(entry.Examples) == 0 {
+			return nil, fmt.Errorf("the manual lacks exit statuses or examples of %s", node.FullPath())
+		}
+		known = append(known, node.Path())
+		pages = append(pages, Page{node, entry, app.Node})
 	}
-	for _, arg := range p.Args {
-		fmt.Fprintf(&b, "- `%s`: %s\n", arg.Name, say(arg.Help))
-	}
-	for _, group := range p.Groups {
-		fmt.Fprintf(&b, "\n## %s\n", flagsTitle(group.Title))
-		for _, flag := range group.Flags {
-			flag.markdown(&b, say)
+	for name := range m {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("the manual has %q, which is no command", name)
 		}
 	}
-	if len(p.Common) > 0 {
-		fmt.Fprintf(&b, "\nWith every command: `%s`.\n", strings.Join(p.Common, "`, `"))
+	return pages, nil
+}
+
+// File is the name of the page, without an extension.
+func (p Page) File() string { return file(p.FullPath()) }
+
+func file(name string) string { return strings.ReplaceAll(name, " ", "-") }
+
+// Markdown is the page for the reference.
+func (p Page) Markdown() string {
+	var b strings.Builder
+	var commands, common []string
+	for _, node := range p.app.Leaves(true) {
+		commands = append(commands, node.FullPath())
+	}
+	for _, flag := range p.app.Flags {
+		common = append(common, "--"+flag.Name)
+	}
+	say := Prose(commands)
+	fmt.Fprintf(&b, "# %s\n\n%s\n\n```text\n%s %s\n```\n", p.FullPath(), Wrap(say(p.Help)), p.app.Name, strings.TrimSpace(p.Summary()))
+	if p.Node == p.app {
+		b.WriteString("\n## Commands\n\n| command | what it does |\n|---|---|\n")
+		for _, node := range p.Leaves(true) {
+			fmt.Fprintf(&b, "| [`%s`](%s.md) | %s |\n", node.FullPath(), file(node.FullPath()), say(node.Help))
+		}
+	}
+	if len(p.Positional) > 0 {
+		b.WriteString("\n## Arguments\n\n")
+	}
+	for _, arg := range p.Positional {
+		fmt.Fprintf(&b, "- `%s`: %s\n", arg.Summary(), say(arg.Help))
+	}
+	p.markFlags(&b, say)
+	if p.Node != p.app {
+		fmt.Fprintf(&b, "\nWith every command: `%s`.\n", strings.Join(common, "`, `"))
 	}
 	p.Entry.markdown(&b, say)
 	return b.String()
 }
 
-func (p Page) markCommands(b *strings.Builder, say func(string) string) {
-	if len(p.Commands) == 0 {
-		return
+// markFlags lists the flags by their groups, those of no group first.
+func (p Page) markFlags(b *strings.Builder, say func(string) string) {
+	headings, groups := []string{"Flags"}, map[string][]*kong.Flag{}
+	for _, flag := range p.Flags {
+		heading := "Flags"
+		if flag.Group != nil {
+			heading += ": " + strings.TrimSuffix(flag.Group.Title, ":")
+		}
+		if !flag.Hidden && !slices.Contains(headings, heading) {
+			headings = append(headings, heading)
+		}
+		if !flag.Hidden {
+			groups[heading] = append(groups[heading], flag)
+		}
 	}
-	b.WriteString("\n## Commands\n\n| command | what it does |\n|---|---|\n")
-	for _, c := range p.Commands {
-		name := p.Name + " " + c.Name
-		fmt.Fprintf(b, "| [`%s`](%s.md) | %s |\n", name, strings.ReplaceAll(name, " ", "-"), say(c.Help))
+	for _, heading := range headings {
+		if len(groups[heading]) > 0 {
+			fmt.Fprintf(b, "\n## %s\n", heading)
+		}
+		for _, flag := range groups[heading] {
+			markFlag(b, flag, say)
+		}
 	}
 }
 
-func flagsTitle(group string) string {
-	if group == "" {
-		return "Flags"
+func markFlag(b *strings.Builder, flag *kong.Flag, say func(string) string) {
+	name := "--" + flag.Name
+	form := name
+	if !flag.IsBool() {
+		form += "=" + Placeholder(flag)
 	}
-	return "Flags: " + strings.TrimSuffix(group, ":")
-}
-
-func (f Flag) markdown(b *strings.Builder, say func(string) string) {
-	fmt.Fprintf(b, "\n### `%s`\n\n%s\n", f.Name, Wrap(say(f.Help)))
-	form := "`" + f.forms() + "`"
-	if f.Default != "" {
-		form += ", default: `" + f.Default + "`"
+	if flag.Short != 0 {
+		form = "-" + string(flag.Short) + ", " + form
 	}
-	if len(f.Aliases) > 0 {
-		form += ", also: `" + strings.Join(f.Aliases, "`, `") + "`"
+	form = "`" + form + "`"
+	if flag.Default != "" && !strings.Contains(strings.ToLower(flag.Help), "default") {
+		form += ", default: `" + flag.Default + "`"
 	}
-	if form != "`"+f.Name+"`" {
+	if len(flag.Aliases) > 0 {
+		form += ", also: `--" + strings.Join(flag.Aliases, "`, `--") + "`"
+	}
+	fmt.Fprintf(b, "\n### `%s`\n\n%s\n", name, Wrap(say(flag.Help)))
+	if form != "`"+name+"`" {
 		fmt.Fprintf(b, "\n%s\n", form)
 	}
-}
-
-// forms are how the flag is written.
-func (f Flag) forms() string {
-	form := f.Name
-	if f.Value != "" {
-		form += "=" + f.Value
-	}
-	if f.Short != "" {
-		form = f.Short + ", " + form
-	}
-	return form
 }
 
 func (e Entry) markdown(b *strings.Builder, say func(string) string) {
