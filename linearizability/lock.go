@@ -195,18 +195,7 @@ func newRelease(op *Operation, i int, item int32, hold *step.Holding) step.Step 
 }
 
 // byCall returns the indices of h in order of call, then of place.
-func byCall(h History) []int {
-	calls := make([]interval.Mark, len(h))
-	for i := range h {
-		calls[i] = interval.Mark{At: h[i].Call, What: int32(i)}
-	}
-	interval.Sort(calls)
-	order := make([]int, len(h))
-	for i, call := range calls {
-		order[i] = int(call.What)
-	}
-	return order
-}
+func byCall(h History) []int { return interval.Order(h, func(o *Operation) int64 { return o.Call }) }
 
 // dropIdle leaves out the grants of unknown outcome that no release insists on, and the releases of such holds.
 func dropIdle(steps []step.Step) []step.Step {

@@ -171,11 +171,13 @@ func (c *Client) Session() int64 { return c.session.Load() }
 func (c *Client) LastZxid() int64 { return c.lastZxid }
 
 // Sent returns the oldest request that is on the wire and has not arrived, nil if there is none.
-func (c *Client) Sent() *Call {
-	if len(c.sent) == 0 {
+func (c *Client) Sent() *Call { return first(c.sent) }
+
+func first(of []*Call) *Call {
+	if len(of) == 0 {
 		return nil
 	}
-	return c.sent[0]
+	return of[0]
 }
 
 // Waiting returns how many requests have arrived whose replies have not.
@@ -185,20 +187,10 @@ func (c *Client) Waiting() int { return len(c.waiting) }
 func (c *Client) Unsent() int { return len(c.unsent) }
 
 // Unanswered returns the oldest request that has arrived and whose reply has not, nil if there is none.
-func (c *Client) Unanswered() *Call {
-	if len(c.waiting) == 0 {
-		return nil
-	}
-	return c.waiting[0]
-}
+func (c *Client) Unanswered() *Call { return first(c.waiting) }
 
 // Queued returns the oldest request that waits for a connection, nil if there is none.
-func (c *Client) Queued() *Call {
-	if len(c.unsent) == 0 {
-		return nil
-	}
-	return c.unsent[0]
-}
+func (c *Client) Queued() *Call { return first(c.unsent) }
 
 // Accept takes a submitted call into the client: onto the wire if there is one, else into the queue.
 func (c *Client) Accept(call *Call) {

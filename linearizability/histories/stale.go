@@ -1,11 +1,11 @@
 package histories
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
 	lin "github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/internal/interval"
 	known "github.com/zktorture/zktorture/linearizability/operations"
 )
 
@@ -33,7 +33,7 @@ func StaleReads(h lin.History) lin.History {
 	}
 	seen := map[lin.Value]int64{} // by process: from when on its session has surely seen all
 	alone := writesAlone(h)
-	for _, i := range byCall(h) {
+	for _, i := range interval.Order(h, calledAt) {
 		process := h[i].Owner()
 		switch op := &h[i]; {
 		case op.Outcome != lin.OK:
@@ -65,7 +65,7 @@ func readsOnly(op *lin.Operation) bool {
 func writesAlone(h lin.History) []bool {
 	alone := make([]bool, len(h))
 	last, until := -1, int64(0) // the write called last, and the end of those called before or with it
-	for _, i := range byCall(h) {
+	for _, i := range interval.Order(h, calledAt) {
 		op := &h[i]
 		if op.Outcome == lin.Fail || readsOnly(op) {
 			continue
@@ -89,12 +89,4 @@ func endOf(op *lin.Operation) int64 {
 	return op.Return
 }
 
-// byCall returns the places of the operations in the order of their calls.
-func byCall(h lin.History) []int {
-	order := make([]int, len(h))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(h[a].Call, h[b].Call) })
-	return order
-}
+func calledAt(op *lin.Operation) int64 { return op.Call }

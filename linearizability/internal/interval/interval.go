@@ -28,6 +28,19 @@ type Mark struct {
 // Sort sorts marks by instant; those of one instant stay in their order.
 func Sort(marks []Mark) { SortBy(marks, func(m Mark) int64 { return m.At }) }
 
+// Order returns the indices of all in order of an instant, then of place.
+func Order[T any](all []T, at func(*T) int64) []int {
+	marks, order := make([]Mark, len(all)), make([]int, len(all))
+	for i := range all {
+		marks[i] = Mark{At: at(&all[i]), What: int32(i)}
+	}
+	Sort(marks)
+	for i, m := range marks {
+		order[i] = int(m.What)
+	}
+	return order
+}
+
 // From returns the index of the first mark at t or later.
 func From(marks []Mark, t int64) int {
 	return sort.Search(len(marks), func(i int) bool { return marks[i].At >= t })
