@@ -73,6 +73,19 @@ func TestDoubleBarrierMonitorAgrees(t *testing.T) {
 	}
 }
 
+// TestDoubleBarrierTies judges a history that is legal if an enter comes before the leave called at the same stamp.
+func TestDoubleBarrierTies(t *testing.T) {
+	h := History{
+		{Client: 0, Op: "enter", Call: 1, Return: 5},
+		{Client: 0, Op: "leave", Call: 5, Return: 8},
+		{Client: 1, Op: "enter", Call: 5, Return: 8},
+		{Client: 1, Op: "leave", Call: 8, Return: 9},
+	}
+	if v := Check(DoubleBarrier(2), h, Options{})[0]; v.Outcome != Ok || v.Checker != "monitor" {
+		t.Error(v)
+	}
+}
+
 // inStep is a legal history of so many processes and rounds.
 func inStep(processes, rounds int) (h History) {
 	for round := range rounds {

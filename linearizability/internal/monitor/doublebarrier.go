@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -16,7 +17,8 @@ import (
 //
 // The history is legal if every enter and every leave finds its moment. The converse holds, too, if no two instants of
 // different processes have the same stamp around what finds none, and no process enters again before it is known to
-// have entered. Otherwise the answer is undetermined: what different processes do at one stamp may come in any order.
+// have entered. What different processes do at one stamp may come in any order: most are there at once if calls of
+// enter come first, and that order is tried. If it is not legal, the answer is undetermined.
 //
 // The time is that of sorting. Nobody has published this, as far as we know; it follows from the model.
 
@@ -71,7 +73,7 @@ func (b *doubleBarrierCase) load() {
 			b.ends[s.Source] = s.End
 		}
 	}
-	interval.Sort(b.instants)
+	b.sort()
 	b.there, b.enough = make([]int, len(b.instants)+1), make([]int, len(b.instants)+1)
 	b.own, b.place = make(map[int32][]int), make(map[int]int)
 	present := make(map[int32]int64) // by process: by when its enter had succeeded
@@ -85,6 +87,26 @@ func (b *doubleBarrierCase) load() {
 		}
 		b.enough[k] = last
 	}
+}
+
+// sort orders instants by stamp, and calls of enter before others at one stamp, unless their process has called before.
+func (b *doubleBarrierCase) sort() {
+	const enters, both, others = 0, 1, 2
+	ranks := make([]int8, len(b.steps))
+	before := make(map[int32]int32) // by process: its instant before
+	for _, m := range b.instants {
+		s, rank := &b.steps[m.What], int8(others)
+		if own, found := before[s.Item]; s.Kind == step.Arrive {
+			rank = enters
+			if found && b.steps[own].Call == s.Call {
+				ranks[own], rank = min(ranks[own], both), both
+			}
+		}
+		before[s.Item], ranks[m.What] = m.What, rank
+	}
+	slices.SortStableFunc(b.instants, func(x, y interval.Mark) int {
+		return cmp.Or(cmp.Compare(x.At, y.At), cmp.Compare(ranks[x.What], ranks[y.What]))
+	})
 }
 
 func (b *doubleBarrierCase) happen(k int, s *step.Step, present map[int32]int64) {
