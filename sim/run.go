@@ -316,13 +316,7 @@ func (c *campaign) run(ctx context.Context) {
 	}
 	c.freeze(runner.Guard(c.ctx, c.cfg.doomed(c.workload), workers, work, c.progress, halt))
 	if search != nil {
-		r := search.Reached()
-		c.part.Search = &tally.Search{
-			Shares: 1, Runs: r.Runs, Estimated: r.Estimated, States: r.States, Ends: r.Ends, Digest: r.Digest, Why: r.Why,
-		}
-		if r.Why != "" {
-			c.part.Search.WhyOf = c.cfg.Share
-		}
+		c.part.Search = search.Reached()
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/internal/resource"
+	"github.com/zktorture/zktorture/internal/resource/memory"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/prove"
 	"github.com/zktorture/zktorture/sim/tally"
@@ -70,6 +71,7 @@ type certification struct {
 
 // measureCertificates searches all executions of the project's recipes within small bounds.
 func measureCertificates(ctx context.Context) (any, error) {
+	memory.LimitHeap(900 << 20)
 	var rows []certification
 	var problems []error
 	for _, s := range certified() {

@@ -53,3 +53,19 @@ func TestWhatIsRememberedIsWhatIsRun(t *testing.T) {
 		t.Errorf("%d searches were compared, of which %d runs were saved", compared, saved)
 	}
 }
+
+// A search that is stopped says from how many of its states it has not gone on: some, and at its end none.
+func TestAStoppedSearchSaysWhatWaits(t *testing.T) {
+	w, err := workload.Find("counter", workload.Ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := sim.Config{Strategy: sim.Exhaustive, Faults: world.Loss, AtMost: 1, Plain: true}
+	for _, cfg.Episodes = range []int{100, 0} {
+		r, err := sim.Run(t.Context(), w, cfg)
+		stopped, waits := cfg.Episodes > 0, r.Extent.Waiting > 0 && r.Extent.Waiting < r.Extent.States
+		if err != nil || (r.Extent.Word == tally.Bounded) != stopped || waits != stopped {
+			t.Errorf("%v, %v, %v", r.Extent, r.Extent.Waiting, err)
+		}
+	}
+}

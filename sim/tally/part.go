@@ -298,9 +298,7 @@ func (p *Part) Extent(shares int) Extent {
 	if s == nil {
 		return Extent{Word: Sampled, Episodes: p.Episodes}
 	}
-	e := Extent{
-		Word: Complete, Reason: s.Why, Runs: s.Runs, Estimated: s.Estimated, States: s.States, Ends: s.Ends, Digest: s.Digest,
-	}
+	e := Extent{Word: Complete, Reason: s.Why, Runs: s.Runs, States: s.States, Waiting: s.Waiting, Ends: s.Ends, Digest: s.Digest}
 	if s.Shares != shares {
 		e.Reason = cmp.Or(s.Why, fmt.Sprintf("%d of %d shares", s.Shares, shares))
 	}

@@ -2,6 +2,7 @@
 package bound
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -37,14 +38,32 @@ type Search interface {
 	// Run searches until all is done, something is found, or one of the contexts ends.
 	Run(ctx, stop context.Context, dog *runner.Watchdog)
 	// Reached says how far it has come.
-	Reached() Reached
+	Reached() *Reached
 }
 
-// Reached is how far a search has come, see Extent of package tally.
+// Reached is how far shares of a search have come: Search of package tally.
 type Reached struct {
-	Runs, Estimated, States, Ends int
-	Digest                        uint64
-	Why                           string // it has not come to its end; "" if it has
+	Shares  int    `json:"shares"` // that are in it
+	Runs    int    `json:"runs"`
+	States  int    `json:"states"`
+	Waiting int    `json:"waiting"`
+	Ends    int    `json:"ends"`
+	Digest  uint64 `json:"digest"`
+	Why     string `json:"why,omitempty"`    // why a share has not come to its end, "" if all have …
+	WhyOf   int    `json:"why_of,omitempty"` // … and the first of which that is true
+}
+
+// Plus returns how far the shares of both have come, each nil if there are none.
+func (s *Reached) Plus(t *Reached) *Reached {
+	if s == nil || t == nil {
+		return cmp.Or(s, t)
+	}
+	sum := Reached{s.Shares + t.Shares, s.Runs + t.Runs, s.States + t.States, s.Waiting + t.Waiting, s.Ends + t.Ends, s.Digest + t.Digest,
+		s.Why, s.WhyOf}
+	if s.Why == "" || t.Why != "" && t.WhyOf < s.WhyOf {
+		sum.Why, sum.WhyOf = t.Why, t.WhyOf
+	}
+	return &sum
 }
 
 // New returns a search that has not begun. It is nil in a program without package search, which sim/prove imports.

@@ -14,6 +14,7 @@ import (
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/internal/manual"
+	"github.com/zktorture/zktorture/internal/resource/memory"
 	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/sim"
@@ -71,6 +72,9 @@ func (p *proveCmd) Rules() []console.Rule {
 		console.When(p.Certificate != "" || p.Check != "", "steps", "is for --certificate and --check")}
 }
 
+// heapMax is more than a search of 20 million states needs, which is the largest. It makes much garbage beside.
+const heapMax = 900 << 20
+
 // Run executes the command.
 func (p *proveCmd) Run(c *console.Context) error {
 	switch {
@@ -80,6 +84,9 @@ func (p *proveCmd) Run(c *console.Context) error {
 		return errors.New("--seed says with --check which of the --steps are run: name their file, or leave it out")
 	case p.Check != "" && p.Steps != "":
 		return p.checkSteps(c)
+	}
+	memory.LimitHeap(heapMax)
+	switch {
 	case p.Check != "":
 		return console.OfFile(p.Check, p.check(c))
 	case p.Kind == "":

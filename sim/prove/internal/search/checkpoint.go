@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/zktorture/zktorture/internal/digest"
@@ -38,9 +39,7 @@ func (s *search) save() error {
 		return fmt.Errorf("sim: the checkpoint: %w", err)
 	}
 	p := checkpoint{Of: s.scope(), Digest: s.digest, Runs: s.runs, Ends: s.ends, Part: part, Stack: s.stack}
-	for key := range s.seen {
-		p.Seen = append(p.Seen, key)
-	}
+	p.Seen = slices.Collect(s.seen.all)
 	var out bytes.Buffer
 	if err := gob.NewEncoder(&out).Encode(p); err != nil {
 		return fmt.Errorf("sim: the checkpoint: %w", err)
@@ -66,7 +65,7 @@ func (s *search) load() error {
 	}
 	s.stack, s.digest, s.runs, s.ends = p.Stack, p.Digest, p.Runs, p.Ends
 	for _, key := range p.Seen {
-		s.seen[key] = struct{}{}
+		s.seen.add(key)
 	}
 	if err := s.Add(p.Part); err != nil {
 		return fmt.Errorf("%w %s: %w", errCheckpoint, s.Checkpoint, err)

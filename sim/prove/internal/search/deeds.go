@@ -62,8 +62,10 @@ type effect struct {
 	deed    int32
 	inner   []int // choices within it
 	over    bool  // the torture phase ends
-	to      state // but for the history, and for clients that it does not concern
 	moments []world.Moment
+	begun   uint64  // clients, as bits, that begin alone
+	servers int32   // the state that follows …
+	clients []int32 // … of the client, if it concerns only that, or of all
 }
 
 // memory is what runs have shown.
@@ -73,18 +75,18 @@ type memory struct {
 	can     map[uint64][]option // by the servers, and a client or nobody
 	does    map[doing]*done
 	effects []effect
-	judged  map[uint64]struct{} // ends, by their keys, that were run and judged
+	judged  set // ends, by their keys, that were run and judged
 }
 
 func newMemory() *memory {
 	return &memory{
 		deeds: []known{{deed{action: world.Idling}, -1, false, nameOf(deed{action: world.Idling})}}, number: map[deed]int32{}, can: map[uint64][]option{},
-		does: map[doing]*done{}, judged: map[uint64]struct{}{},
+		does: map[doing]*done{},
 	}
 }
 
 // size grows with whatever is learned.
-func (m *memory) size() int { return len(m.can) + len(m.effects) + len(m.judged) }
+func (m *memory) size() int { return len(m.can) + len(m.effects) + m.judged.size }
 
 // errContradiction ends a search that remembers what is not so.
 var errContradiction = errors.New("what was remembered contradicts what was run")
@@ -110,6 +112,14 @@ func nameOf(d deed) string {
 		return fmt.Sprintf("%d %d %v", d.fault, d.variant, d.target)
 	}
 	return fmt.Sprintf("0 0 %v", d.action)
+}
+
+// concerns are those of all clients whose part of a state it changes.
+func (d *known) concerns(all []int32) []int32 {
+	if d.alone {
+		return all[d.client : d.client+1]
+	}
+	return all
 }
 
 // at is the part of a state that a client looks at, or nobody in particular.
@@ -226,14 +236,11 @@ func (s *search) apply(t *state, number int32) state {
 	e := &s.memory.effects[number]
 	d := &s.memory.deeds[e.deed]
 	n := *t
-	if n.servers = e.to.servers; d.alone {
-		n.clients[d.client] = e.to.clients[d.client]
-	} else {
-		n.clients = e.to.clients
-	}
+	n.servers = e.servers
+	copy(d.concerns(n.clients[:]), e.clients)
 	if d.client >= 0 {
 		n.acted |= 1 << d.client
-		n.alone |= e.to.alone & (1 << d.client)
+		n.alone |= e.begun & (1 << d.client)
 		n.acted |= n.alone
 	}
 	n.history = s.after(n.history, e.moments)

@@ -52,7 +52,7 @@ type search struct {
 	waiting frontier
 	room    []int32
 
-	seen   map[uint64]struct{}
+	seen   set
 	digest uint64 // of all states seen, in whatever order
 	runs   int
 	ends   int   // runs that were not cut
@@ -83,7 +83,7 @@ var (
 
 func init() {
 	bound.New = func(of *bound.Campaign) bound.Search {
-		s := &search{Campaign: of, seen: map[uint64]struct{}{}}
+		s := &search{Campaign: of}
 		s.ofServers.number, s.ofClients.number = map[uint64]int32{}, map[uint64]int32{}
 		if !of.Without.Has(bound.ReduceRuns) && !of.Without.Has(bound.ReduceStates) && of.Checkpoint == "" {
 			s.memory = newMemory()
@@ -305,16 +305,6 @@ func advance(stack []branch) []branch {
 		}
 	}
 	return nil
-}
-
-// done is the share of the tree of choices that lies behind, if all subtrees of a choice were equally large.
-func (s *search) done() float64 {
-	done, share := 0.0, 1.0
-	for _, b := range s.stack {
-		share /= float64(len(b.Options))
-		done += share * float64(b.Taken)
-	}
-	return done
 }
 
 // in makes one run. The outcome is of an execution to its end unless it was aborted.

@@ -32,9 +32,11 @@ func (f *frontier) push(n *node, clients int) {
 	f.clients = append(f.clients, n.clients[:clients]...)
 }
 
+func (f *frontier) len() int { return len(f.rest) - f.head }
+
 // pop takes the first, and is false if there is none.
 func (f *frontier) pop(n *node, clients int) bool {
-	if f.head == len(f.rest) {
+	if f.len() == 0 {
 		return false
 	}
 	w := &f.rest[f.head]
@@ -184,8 +186,7 @@ func (s *search) judgedEnd(t *state) bool {
 }
 
 func (s *search) judged(t *state) bool {
-	_, judged := s.memory.judged[s.keyOf(t)]
-	return judged
+	return s.memory.judged.has(s.keyOf(t))
 }
 
 // meet is where a walk comes to a state.
@@ -277,14 +278,16 @@ func (s *search) learned(from, to *state, moments []world.Moment) {
 		inner = append(inner, know.stack[i].value())
 	}
 	if !know.all {
-		s.memory.effects = append(s.memory.effects, effect{deed: s.walk.doing, inner: inner, moments: slices.Clone(moments), over: to == nil})
-		number := int32(len(s.memory.effects) - 1)
+		e := effect{deed: s.walk.doing, inner: inner, moments: slices.Clone(moments), over: to == nil}
+		if to != nil {
+			changed := s.memory.deeds[e.deed].concerns(to.clients[:len(s.hashes)])
+			e.servers, e.clients, e.begun = to.servers, slices.Clone(changed), to.alone
+		}
+		number := int32(len(s.memory.effects))
+		s.memory.effects = append(s.memory.effects, e)
 		know.effects = append(know.effects, number)
 		know.stack = advance(know.stack)
 		know.all = len(know.stack) == 0
-		if to != nil {
-			s.memory.effects[number].to = *to
-		}
 	}
 	if to != nil {
 		s.compare(from, to, know.effects[len(know.effects)-1], moments)
@@ -329,5 +332,5 @@ func (s *search) concluded() {
 	if !s.finished(&k.now) && k.open != nil {
 		s.learned(&k.now, nil, nil)
 	}
-	s.memory.judged[s.keyOf(&k.now)] = struct{}{}
+	s.memory.judged.add(s.keyOf(&k.now))
 }

@@ -101,8 +101,8 @@ func (s *search) spent(ctx, stop context.Context) error {
 	switch {
 	case s.runs >= s.RunsMax:
 		return fmt.Errorf("%d runs were made", s.runs)
-	case len(s.seen) >= searchedMax:
-		return fmt.Errorf("memory: %d states were seen", len(s.seen))
+	case s.seen.size >= searchedMax:
+		return fmt.Errorf("memory: %d states were seen", s.seen.size)
 	case ctx.Err() != nil || stop.Err() != nil:
 		return fmt.Errorf("time: %v were over", time.Since(s.Begun).Round(time.Millisecond))
 	}
@@ -110,19 +110,20 @@ func (s *search) spent(ctx, stop context.Context) error {
 }
 
 // Reached says how far the search, or the share of one, has come.
-func (s *search) Reached() bound.Reached {
-	r := bound.Reached{Runs: s.runs, Estimated: s.runs, States: len(s.seen), Ends: s.ends, Digest: s.digest}
-	switch {
-	case s.why != nil:
-		r.Why = s.why.Error()
-	case !s.complete:
-		r.Why = "a violation was found"
+func (s *search) Reached() *bound.Reached {
+	r := &bound.Reached{Shares: 1, Runs: s.runs, States: s.seen.size, Waiting: s.waiting.len(), Ends: s.ends, Digest: s.digest}
+	at := 0
+	for _, b := range s.stack {
+		if b.Taken+1 < len(b.Options) && b.Met > at {
+			at = b.Met
+			r.Waiting++
+		}
 	}
 	switch {
-	case !s.complete && s.memory != nil:
-		r.Estimated = 0
+	case s.why != nil:
+		r.Why, r.WhyOf = s.why.Error(), s.Share
 	case !s.complete:
-		r.Estimated = int(float64(s.runs) / max(s.done(), 1e-9))
+		r.Why, r.WhyOf = "a violation was found", s.Share
 	}
 	return r
 }

@@ -97,10 +97,9 @@ func (s *search) keyOf(t *state) uint64 {
 
 // come notes a state, and is false if it was seen before.
 func (s *search) come(key uint64) bool {
-	if _, known := s.seen[key]; known {
+	if !s.seen.add(key) {
 		return false
 	}
-	s.seen[key] = struct{}{}
 	s.digest += digest.Mix(key)
 	return true
 }
