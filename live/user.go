@@ -65,6 +65,9 @@ func (u *User) Lasts(op *world.Op, lost <-chan struct{}) {
 	u.round.look(u.round.run.stamp())
 }
 
+// Asks needs nothing: time is real.
+func (u *User) Asks() {}
+
 func (u *User) Now() int64 { return u.round.run.stamp() }
 
 func (u *User) End(op *world.Op, outcome world.Outcome, result string, err error) {

@@ -74,6 +74,9 @@ func (h *Held) ask() (still, tells bool) {
 			still = true
 		}
 	case h.by.Owner != nil:
+		if h.asks {
+			h.user.Asks()
+		}
 		still = h.by.Owner.IsOwner()
 		h.denied = !still
 	default:

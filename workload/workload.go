@@ -251,7 +251,8 @@ type User interface {
 	// Lasts says that what an operation got, which has not ended, is over when lost is closed; and later, with nil, that it
 	// was given back.
 	Lasts(op *world.Op, lost <-chan struct{})
-	// Now is a stamp that is not later than this moment.
+	// Asks says that the user asks whether it still has what it got, and Now is a stamp that is not later than this moment.
+	Asks()
 	Now() int64
 	// End ends an operation with its outcome.
 	End(op *world.Op, outcome world.Outcome, result string, err error)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -222,4 +223,37 @@ func ScribblePlans() world.Workload { return scribblePlans{} }
 func (scribblePlans) Plan(p *world.Plan) world.Episode {
 	scripts := [][]string{{"make", "list"}, {"list"}, {"await", "remove"}}
 	return scribble{scripts[p.Choose(3, world.PlanLabel(0))], scripts[p.Choose(3, world.PlanLabel(1))]}
+}
+
+// asker is an episode in which one client asks something about what it has, and the judge sees whether another's operation
+// had returned by then. What the one does otherwise does not say that.
+type asker struct {
+	scribble
+	at atomic.Int64
+}
+
+func (a *asker) Plan(*world.Plan) world.Episode { return &asker{scribble: a.scribble} }
+func (a *asker) Run(u *world.User) {
+	if u.Client > 0 {
+		a.scribble.Run(u)
+		return
+	}
+	u.Do("use", func() string { return "" })
+	u.Asks()
+	a.at.Store(u.Now())
+}
+
+func (a *asker) Judge(w *world.World) world.Judgement {
+	earlier := a.at.Load() < w.Ops()[0].Return
+	return world.Judgement{Violations: []world.Violation{{Property: fmt.Sprint("asked before the return: ", earlier)}}}
+}
+
+// When a user asks is part of the history: what it had is sure up to then.
+func TestAsksAreInTheHistory(t *testing.T) {
+	w := &asker{scribble: scribble{{}, {"list"}}}
+	for _, without := range []bound.Reductions{bound.AllReductions, bound.ReduceRuns, 0} {
+		if seen, extent := seenBy(t, w, world.NoFaults, without, false, 1<<20); len(seen) != 2 || extent.Word != tally.Complete {
+			t.Errorf("without %v: %v, %v", without, seen, extent)
+		}
+	}
 }

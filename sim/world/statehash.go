@@ -2,6 +2,8 @@ package world
 
 import (
 	"errors"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -16,6 +18,7 @@ import (
 type keeping struct {
 	delivered [ClientsMax]deliveries
 	history   []Moment         // calls, returns, changes, ends of sessions and processes, since they were taken
+	asked     atomic.Uint64    // a hash of who has asked whether it still has what it got, since the history was taken
 	outside   digest.Sum       // what is done outside; no judge knows when
 	names     map[int64]int64  // of operations, by number: equal wherever the same user has begun as many
 	begun     map[[2]int]int64 // operations, by client and user
@@ -76,6 +79,9 @@ func (m *keeping) add(what uint64, d digest.Sum) {
 // History is what has happened since it was asked for last, in memory that is used again.
 func (w *View) History() []Moment {
 	defer func() { w.kept.history = w.kept.history[:0] }()
+	if asked := w.kept.asked.Swap(0); asked != 0 { // as judges have it, before all that returned in that step
+		w.kept.history = slices.Insert(w.kept.history, 0, Moment{KeptReturn, asked})
+	}
 	return w.kept.history
 }
 

@@ -65,7 +65,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"user ctx cancelable outer": "constant: of what is called, in the order of calls", "over": wire,
 	})
 	testkit.FieldsAreClassed(t, reflect.TypeFor[keeping](), map[string]string{
-		"delivered history outside": testkit.Hashed, "acted alone": testkit.Hashed + " by who acts first",
+		"delivered history outside": testkit.Hashed, "asked": testkit.Hashed + " in the history", "acted alone": testkit.Hashed + " by who acts first",
 		"names begun": "follows: the history", "dials": "scratch: of one step",
 		"slept": "scratch: timers that are due in one millisecond fire in the order in which they were set, however often",
 		"deaf":  "scratch: compared with steps of the present only", "settled": "scratch: timers are as whole milliseconds, which is checked",

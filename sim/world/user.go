@@ -16,6 +16,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/sim/internal/bubble"
 	"github.com/zktorture/zktorture/sim/internal/line"
 )
@@ -329,6 +330,13 @@ func (op *Op) LastsUntil(lost <-chan struct{}) {
 		w.lasting[i].given = true
 	} else if op.Return == 0 {
 		w.lasting = append(w.lasting, lasting{op: op, lost: lost})
+	}
+}
+
+// Asks says that the user asks whether it still has what it got: when it does is part of the history of a search.
+func (u *User) Asks() {
+	if m := u.world.kept; m != nil {
+		m.asked.Add(digest.Mix(uint64(u.Client)<<8 | uint64(u.Index)))
 	}
 }
 
