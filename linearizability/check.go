@@ -261,9 +261,7 @@ func (m *Model) violation(checker, property string, operations History) Verdict 
 	operations = slices.Clone(operations)
 	interval.SortBy(operations, func(a Operation) int64 { return a.Call })
 	rule := m.rule(property)
-	v := Verdict{
-		Outcome: Violation, Checker: checker, Property: property, Rule: rule, Message: rule, Operations: operations,
-	}
+	v := Verdict{Outcome: Violation, Checker: checker, Property: property, Rule: rule, Message: rule, Operations: operations}
 	if len(operations) > 0 {
 		v.Message += ": " + list(operations)
 	}

@@ -126,10 +126,7 @@ func (e *contestEpisode[T, R]) Run(u User) {
 	p, w := e.make(u, u.Conn(), e.Path), &e.contest.ways[0]
 	kit := e.kit(u, func(c recipes.Conn, path string) secondObject {
 		inner := e.make(u, c, path)
-		return secondObject{
-			recipe: inner.made, holder: inner.can.held(),
-			take: inner.call(w.take), give: inner.call(w.give),
-		}
+		return secondObject{recipe: inner.made, holder: inner.can.held(), take: inner.call(w.take), give: inner.call(w.give)}
 	})
 	over := func() {
 		kit.end()

@@ -10,9 +10,7 @@ import (
 )
 
 // usable is promised of kinds of which any user can do something by itself.
-var usable = Promise{
-	Names: []string{"unusable"}, Text: "once faults are healed a new operation of each user succeeds",
-}
+var usable = Promise{Names: []string{"unusable"}, Text: "once faults are healed a new operation of each user succeeds"}
 
 // finalOps is a fresh operation of each user, which a third of the episodes have: when the scripts are over and all
 // faults healed, each user does once more what it can do alone, with the object that it has. It may fail at first, as

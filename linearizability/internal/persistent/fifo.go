@@ -49,10 +49,7 @@ func NewQueue() *Queue { return &Queue{power: 1} }
 
 // Push returns the queue with an item more.
 func (q *Queue) Push(item int32) *Queue {
-	next := &Queue{
-		front: q.front, back: q.back, Size: q.Size + 1,
-		Hash: q.Hash*base + Mix(uint64(item)), power: q.power * base,
-	}
+	next := &Queue{front: q.front, back: q.back, Size: q.Size + 1, Hash: q.Hash*base + Mix(uint64(item)), power: q.power * base}
 	if next.front == nil {
 		next.front = &cell{item: item}
 	} else {
@@ -65,10 +62,7 @@ func (q *Queue) Push(item int32) *Queue {
 func (q *Queue) Pop() (int32, *Queue) {
 	head := q.front.item
 	power := q.power * baseInverse
-	next := &Queue{
-		front: q.front.next, back: q.back, Size: q.Size - 1,
-		Hash: q.Hash - Mix(uint64(head))*power, power: power,
-	}
+	next := &Queue{front: q.front.next, back: q.back, Size: q.Size - 1, Hash: q.Hash - Mix(uint64(head))*power, power: power}
 	if next.front == nil {
 		next.front, next.back = reversed(next.back), nil
 	}

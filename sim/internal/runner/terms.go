@@ -35,9 +35,7 @@ func (t Terms) WithDefaults() (Terms, error) {
 // Episode is one episode, with its choices from a source.
 func (t Terms) Episode(source world.Source) *Episode {
 	return &Episode{
-		Settings: world.Settings{
-			Source: source, Faults: t.Faults, Clients: t.Clients, Ops: t.Ops, StepsMax: StepsMax,
-		},
-		Number: -1, Dog: &Watchdog{}, Exact: bubble.Exact,
+		Settings: world.Settings{Source: source, Faults: t.Faults, Clients: t.Clients, Ops: t.Ops, StepsMax: StepsMax},
+		Number:   -1, Dog: &Watchdog{}, Exact: bubble.Exact,
 	}
 }
