@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"github.com/anishathalye/porcupine"
 	"github.com/zktorture/zktorture/linearizability/internal/monitor"
 	"github.com/zktorture/zktorture/linearizability/internal/step"
 )
@@ -52,24 +51,17 @@ func prepareBarrier(h History, _ []int32) []step.Step {
 }
 
 // barrierSpec: the state is whether the barrier is shut. A step that never happens is one that happens after all others.
-var barrierSpec = porcupine.Model{
-	Init: func() any { return false },
-	Step: func(state, input, _ any) (bool, any) {
-		switch s := input.(*step.Step); s.Kind {
-		case step.Shut:
-			return true, true
-		case step.Open:
-			return true, false
-		}
-		return !state.(bool), state
-	},
-	Hash: func(state any) uint64 {
-		if state.(bool) {
-			return 1
-		}
-		return 0
-	},
-}
+var barrierSpec = specOf(false, func(shut bool, s *step.Step) (bool, bool) {
+	if s.Kind == step.Wait {
+		return !shut, shut
+	}
+	return true, s.Kind == step.Shut
+}, func(shut bool) uint64 {
+	if shut {
+		return 1
+	}
+	return 0
+}, nil)
 
 // explainBarrier: only a wait can be illegal.
 func explainBarrier(j *judge, steps []step.Step) step.Finding {

@@ -64,14 +64,7 @@ func prepareCounter(h History, _ []int32) []step.Step {
 	return steps
 }
 
-var counterSpec = porcupine.Model{
-	Init: func() any { return int64(0) },
-	Step: func(state, input, _ any) (bool, any) {
-		legal, next := stepCounter(state.(int64), input.(*step.Step))
-		return legal, next
-	},
-	Hash: func(state any) uint64 { return persistent.Mix(uint64(state.(int64))) },
-}
+var counterSpec = specOf(0, stepCounter, func(n int64) uint64 { return persistent.Mix(uint64(n)) }, nil)
 
 func stepCounter(number int64, s *step.Step) (bool, int64) {
 	added := s.Amount()

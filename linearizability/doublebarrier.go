@@ -122,20 +122,15 @@ const (
 )
 
 func doubleBarrierSpec(parties int) porcupine.Model {
-	return porcupine.Model{
-		Init: func() any { return "" },
-		Step: func(state, input, _ any) (bool, any) {
-			legal, next := stepDoubleBarrier([]byte(state.(string)), input.(*step.Step), parties)
-			return legal, string(next)
-		},
-		Hash: func(state any) uint64 {
-			hash := uint64(0)
-			for _, b := range []byte(state.(string)) {
-				hash = persistent.Mix(hash ^ uint64(b))
-			}
-			return hash
-		},
-	}
+	return specOf("", func(state string, s *step.Step) (bool, string) {
+		legal, next := stepDoubleBarrier([]byte(state), s, parties)
+		return legal, string(next)
+	}, func(state string) (hash uint64) {
+		for _, b := range []byte(state) {
+			hash = persistent.Mix(hash ^ uint64(b))
+		}
+		return hash
+	}, nil)
 }
 
 func stepDoubleBarrier(state []byte, s *step.Step, parties int) (bool, []byte) {

@@ -228,17 +228,9 @@ type lockState struct {
 	token   int64
 }
 
-var lockSpec = porcupine.Model{
-	Init: func() any { return lockState{hold: step.NoItem} },
-	Step: func(state, input, _ any) (bool, any) {
-		legal, next := stepLock(state.(lockState), input.(*step.Step))
-		return legal, next
-	},
-	Hash: func(state any) uint64 {
-		s := state.(lockState)
-		return persistent.Mix(uint64(s.hold)) ^ persistent.Mix(^uint64(s.token))
-	},
-}
+var lockSpec = specOf(lockState{hold: step.NoItem}, stepLock, func(l lockState) uint64 {
+	return persistent.Mix(uint64(l.hold)) ^ persistent.Mix(^uint64(l.token))
+}, nil)
 
 func stepLock(l lockState, s *step.Step) (bool, lockState) {
 	switch {

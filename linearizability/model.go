@@ -73,6 +73,23 @@ func (m Model) Porcupine(h History) (porcupine.Model, []porcupine.Operation) {
 	return m.spec, asked(m.steps(h))
 }
 
+// specOf is the spec of an object with states of one type, which take a step each, for porcupine. Without equal they are
+// compared.
+func specOf[S any](first S, take func(S, *step.Step) (legal bool, next S), hash func(S) uint64, equal func(a, b S) bool) porcupine.Model {
+	m := porcupine.Model{
+		Init: func() any { return first },
+		Step: func(state, input, _ any) (bool, any) {
+			legal, next := take(state.(S), input.(*step.Step))
+			return legal, next
+		},
+		Hash: func(state any) uint64 { return hash(state.(S)) },
+	}
+	if equal != nil {
+		m.Equal = func(a, b any) bool { return equal(a.(S), b.(S)) }
+	}
+	return m
+}
+
 // newStep is the step of operation i, without what only the model knows.
 func newStep(op *Operation, i int, kind step.Kind, item int32) step.Step {
 	return step.Step{Kind: kind, Unknown: op.Outcome == Unknown, Item: item, Call: op.Call, End: op.end(), Source: i}

@@ -136,15 +136,8 @@ type permitState struct {
 }
 
 func permitSpec(capacity int64) porcupine.Model {
-	return porcupine.Model{
-		Init: func() any { return permitState{} },
-		Step: func(state, input, _ any) (bool, any) {
-			legal, next := stepPermits(capacity, state.(permitState), input.(*step.Step))
-			return legal, next
-		},
-		Equal: func(a, b any) bool { return a.(permitState).equal(b.(permitState)) },
-		Hash:  func(state any) uint64 { return state.(permitState).hash() },
-	}
+	take := func(p permitState, s *step.Step) (bool, permitState) { return stepPermits(capacity, p, s) }
+	return specOf(permitState{}, take, permitState.hash, permitState.equal)
 }
 
 func (p permitState) equal(q permitState) bool {

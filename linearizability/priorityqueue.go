@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/anishathalye/porcupine"
 	"github.com/zktorture/zktorture/linearizability/internal/monitor"
 	"github.com/zktorture/zktorture/linearizability/internal/persistent"
 	"github.com/zktorture/zktorture/linearizability/internal/step"
@@ -63,15 +62,7 @@ func preparePriorities(h History, items []int32) []step.Step {
 	return steps
 }
 
-var prioritySpec = porcupine.Model{
-	Init: func() any { return (*persistent.Ranking)(nil) },
-	Step: func(state, input, _ any) (bool, any) {
-		legal, next := stepPriorities(state.(*persistent.Ranking), input.(*step.Step))
-		return legal, next
-	},
-	Equal: func(a, b any) bool { return a.(*persistent.Ranking).Equal(b.(*persistent.Ranking)) },
-	Hash:  func(state any) uint64 { return state.(*persistent.Ranking).Sum() },
-}
+var prioritySpec = specOf(nil, stepPriorities, (*persistent.Ranking).Sum, (*persistent.Ranking).Equal)
 
 // stepPriorities is stepQueue for a priority queue.
 func stepPriorities(r *persistent.Ranking, s *step.Step) (bool, *persistent.Ranking) {

@@ -177,15 +177,7 @@ func queueStep(op *Operation, i int, item int32) step.Step {
 	return s
 }
 
-var queueSpec = porcupine.Model{
-	Init: func() any { return persistent.NewQueue() },
-	Step: func(state, input, _ any) (bool, any) {
-		legal, next := stepQueue(state.(*persistent.Queue), input.(*step.Step))
-		return legal, next
-	},
-	Equal: func(a, b any) bool { return a.(*persistent.Queue).Equal(b.(*persistent.Queue)) },
-	Hash:  func(state any) uint64 { return state.(*persistent.Queue).Hash },
-}
+var queueSpec = specOf(persistent.NewQueue(), stepQueue, func(q *persistent.Queue) uint64 { return q.Hash }, (*persistent.Queue).Equal)
 
 func stepQueue(q *persistent.Queue, s *step.Step) (bool, *persistent.Queue) {
 	if s.Kind == step.Offer {

@@ -373,7 +373,7 @@ func (c *connection) attach(asked *wire.ConnectRequest) (answer []byte, attached
 		c.id = id
 		s.clients[id] = c
 	}
-	if !c.greets() {
+	if !c.answered(wire.Connected, protocol.Asked{}) {
 		return nil, false
 	}
 	if granted.SessionID == 0 {
@@ -404,7 +404,7 @@ func (c *connection) handle(asked protocol.Asked, r *fakezk.Request, malformed b
 	} else {
 		s.servers.Request(s.now(), c.id, r)
 	}
-	goesOn := c.answered(asked)
+	goesOn := c.answered(wire.Reply, asked)
 	s.deliver(c)
 	return goesOn
 }

@@ -68,12 +68,19 @@ func openData(dir string, e *fakezk.Ensemble, now int64) (*data, error) {
 
 func (d *data) path(name string) string { return filepath.Join(d.dir, name) }
 
+// open opens a file; it is nil if there is none, which is no error.
+func (d *data) open(name string) (*os.File, error) {
+	file, err := os.Open(d.path(name))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return file, err
+}
+
 // load reads the snapshot, if there is one.
 func (d *data) load(e *fakezk.Ensemble, now int64) error {
-	file, err := os.Open(d.path(snapshotFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	} else if err != nil {
+	file, err := d.open(snapshotFile)
+	if file == nil {
 		return err
 	}
 	defer file.Close()
@@ -87,10 +94,8 @@ func (d *data) load(e *fakezk.Ensemble, now int64) error {
 // replay reads the log, if there is one. What the snapshot has already is passed over, and so is a last line without
 // its end.
 func (d *data) replay(e *fakezk.Ensemble) error {
-	file, err := os.Open(d.path(logFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	} else if err != nil {
+	file, err := d.open(logFile)
+	if file == nil {
 		return err
 	}
 	defer file.Close()

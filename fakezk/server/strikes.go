@@ -88,13 +88,6 @@ func (c *connection) letIn(session int64) bool {
 	return !a.Has(strike.Cut)
 }
 
-// greets reports whether the answer to a connect reaches the client. Server.mu is held.
-func (c *connection) greets() bool {
-	a := c.server.strikes.engine.Take(time.Now(), c.frame(wire.Connected, protocol.Asked{}))
-	c.carryOut(a)
-	return !a.Has(strike.Cut)
-}
-
 // meet lets what a request meets strike, before the request is carried out. It waits while the connection is held, or
 // its server hangs. It returns false if the connection has ended. Server.mu is held, but not meanwhile.
 func (c *connection) meet(asked protocol.Asked, r *fakezk.Request) bool {
@@ -120,10 +113,10 @@ func (c *connection) meet(asked protocol.Asked, r *fakezk.Request) bool {
 	return s.ctx.Err() == nil && s.clients[c.id] == c
 }
 
-// answered lets strike what was due at the reply to a request that has been carried out. It returns false if the
-// connection has ended. Server.mu is held.
-func (c *connection) answered(asked protocol.Asked) bool {
-	a := c.server.strikes.engine.Take(time.Now(), c.frame(wire.Reply, asked))
+// answered lets strike what was due at the answer to a connect, or at the reply to a request that has been carried out. It
+// returns false if the connection has ended. Server.mu is held.
+func (c *connection) answered(kind wire.Kind, asked protocol.Asked) bool {
+	a := c.server.strikes.engine.Take(time.Now(), c.frame(kind, asked))
 	c.carryOut(a)
 	return !a.Has(strike.Cut)
 }

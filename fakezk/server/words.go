@@ -43,14 +43,21 @@ var words = map[string]word{
 	"srvr": {answer: func(x status, _ []byte) string { return x.summary("") }},
 	"stat": {answer: func(x status, _ []byte) string { return x.summary("Clients:\n" + x.listConnections(true) + "\n") }},
 	"cons": {answer: func(x status, _ []byte) string { return x.listConnections(false) + "\n" }},
-	"mntr": {answer: plain(status.monitor)},
+	"mntr": {answer: func(x status, _ []byte) string { return x.metrics().lines("zk_", "\t") }},
 	"conf": {answer: plain(status.configuration)},
 	"envi": {always: true, answer: func(status, []byte) string { return "Environment:\n" + environment().lines("", "=") }},
 	"wchs": {answer: plain(status.watchSummary)},
-	"wchp": {answer: plain(status.watchesByPath)},
-	"wchc": {answer: plain(status.watchesBySession)},
+	"wchp": {answer: func(x status, _ []byte) string {
+		return x.grouped(func(w fakezk.WatchInfo) (string, any) { return w.Path, sessionName(w.Session) })
+	}},
+	"wchc": {answer: func(x status, _ []byte) string {
+		return x.grouped(func(w fakezk.WatchInfo) (string, any) { return sessionName(w.Session), w.Path })
+	}},
 	"dump": {answer: plain(status.dump)},
-	"dirs": {answer: plain(status.directories)},
+	"dirs": {answer: func(x status, _ []byte) string {
+		bytes := folderSize(x.server.cfg.Data)
+		return fmt.Sprintf("datadir_size: %d\nlogdir_size: %[1]d\n", bytes)
+	}},
 	"hash": {answer: func(status, []byte) string { return "" }}, // digests of the tree are not kept
 	"crst": {answer: func(x status, _ []byte) string {
 		x.member.resetConnections()
@@ -191,9 +198,6 @@ func (o outcome) name() string {
 	return o.op.Letters()
 }
 
-// monitor is what mntr prints: a name, a tab, a value.
-func (x status) monitor() string { return x.metrics().lines("zk_", "\t") }
-
 // lines has a field a line.
 func (x object) lines(prefix, separator string) string {
 	var b strings.Builder
@@ -291,12 +295,6 @@ func properties() object {
 
 func megabytes(bytes uint64) string { return fmt.Sprintf("%dMB", bytes>>20) }
 
-// directories is what dirs prints.
-func (x status) directories() string {
-	bytes := folderSize(x.server.cfg.Data)
-	return fmt.Sprintf("datadir_size: %d\nlogdir_size: %d\n", bytes, bytes)
-}
-
 // folderSize is the size of the files in a folder, in bytes.
 func folderSize(folder string) (n int64) {
 	entries, _ := os.ReadDir(folder) // of no folder, none
@@ -322,14 +320,6 @@ func (x status) countWatches() (connections, paths, total int) {
 	return len(connection), len(path), total
 }
 
-func (x status) watchesByPath() string {
-	return x.grouped(func(w fakezk.WatchInfo) (string, any) { return w.Path, sessionName(w.Session) }) + "\n"
-}
-
-func (x status) watchesBySession() string {
-	return x.grouped(func(w fakezk.WatchInfo) (string, any) { return sessionName(w.Session), w.Path }) + "\n"
-}
-
 func sessionName(id int64) string { return fmt.Sprintf("0x%x", uint64(id)) }
 
 // watches are the watches at a member but those on children, which ZooKeeper leaves out (DataTree.dumpWatches).
@@ -339,7 +329,7 @@ func (x status) watches() []fakezk.WatchInfo {
 	})
 }
 
-// grouped lists keys, and below each its values, indented by a tab.
+// grouped lists keys, and below each its values, indented by a tab, and ends with an empty line.
 func (x status) grouped(split func(fakezk.WatchInfo) (key string, value any)) string {
 	var b strings.Builder
 	for _, group := range groupedBy(x.watches(), split) {
@@ -348,7 +338,7 @@ func (x status) grouped(split func(fakezk.WatchInfo) (key string, value any)) st
 			fmt.Fprintf(&b, "\t%v\n", value)
 		}
 	}
-	return b.String()
+	return b.String() + "\n"
 }
 
 // dump is what dump prints. Sessions and connections are in sets by when they expire; a follower does not know when
