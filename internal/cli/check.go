@@ -49,7 +49,6 @@ var CheckTxnLog func(c *console.Context, by TxnLog, held io.Reader) error
 // [Extend].
 var Picture func(linearizability.Model, linearizability.Verdict) (draw func(io.Writer) error, err error)
 
-// Rules implements ruled.
 func (k *checkCmd) Rules() []console.Rule {
 	return append(sizeRules(k.Model), console.When(!k.StaleReads, "window",
 		"cannot be used with --stale-reads, because stale reads are looked up in the whole history"),
@@ -92,7 +91,6 @@ func (j judged) blind() string {
 	return ""
 }
 
-// Run executes the command.
 func (k *checkCmd) Run(c *console.Context) error {
 	if k.Dir != "" && CheckTxnLog == nil {
 		return errors.New("--txnlog is known to torture, and not to this command")

@@ -28,7 +28,6 @@ type cleanCmd struct {
 // cleanSession is a session timeout with which a busy machine does not lose its connection. Nothing waits for its end.
 const cleanSession = 20 * time.Second
 
-// Run executes the command.
 func (cmd *cleanCmd) Run(c *console.Context) error {
 	addresses, chroot, err := zkclient.ParseServers(cmd.Servers)
 	if err != nil {

@@ -114,7 +114,6 @@ type coverageCmd struct {
 	Args []string `arg:"" optional:"" help:"The kind and the flags of torture run."`
 }
 
-// Run executes the command.
 func (k *coverageCmd) Run(c *console.Context) error {
 	if exit := runGuarded(c, append([]string{"run", "--coverage"}, k.Args...), c.Streams); exit != console.ExitOK {
 		return console.VerdictError(exit)

@@ -37,7 +37,6 @@ type explainCmd struct {
 	HTML    string        `name:"html" placeholder:"OUT.html" help:"Write the story as a page to this file instead; - is standard output."`
 }
 
-// Rules implements ruled.
 func (e *explainCmd) Rules() []console.Rule {
 	return append(sizeRules(e.Model),
 		console.When(e.Model != "", "timeout around", "needs --model"),

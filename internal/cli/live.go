@@ -56,7 +56,6 @@ type liveCmd struct {
 	judge   func(dir string) ([]output.Threshold, error)
 }
 
-// Rules implements ruled.
 func (r *liveCmd) Rules() []console.Rule {
 	return append(r.AccessFlags.Rules(), r.Rule(),
 		console.When(r.Servers != "", "root rate auth tls-ca tls-key tls-cert tls-server-name", "needs --servers"),
@@ -67,7 +66,6 @@ func (r *liveCmd) Rules() []console.Rule {
 		console.When(!r.Print, "faults-from json out junit summary metrics", "cannot be used with --print-faults, because it runs nothing"))
 }
 
-// Run executes the command.
 func (r *liveCmd) Run(c *console.Context) error {
 	if err := r.where(c); err != nil {
 		return err

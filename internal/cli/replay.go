@@ -17,7 +17,6 @@ type replayCmd struct {
 	Live bool   `help:"Make the same happen on three real servers, started on this machine."`
 }
 
-// Run executes the command.
 func (r *replayCmd) Run(c *console.Context) error {
 	example, w, err := loadExample(c, r.File)
 	if err != nil {

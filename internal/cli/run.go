@@ -107,7 +107,6 @@ type runCmd struct {
 	known []world.Choices // of Near
 }
 
-// Run executes the command.
 func (r *runCmd) Run(c *console.Context) error {
 	r.backend = "sim"
 	w, err := r.Find(c, r.Kind)
@@ -147,7 +146,6 @@ func (r *runCmd) Run(c *console.Context) error {
 	})
 }
 
-// Rules implements ruled.
 func (r *runCmd) Rules() []console.Rule {
 	return []console.Rule{r.Rule(),
 		console.When(r.Strategy == sim.Near, "near", "needs --strategy near"),

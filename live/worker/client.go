@@ -273,20 +273,13 @@ func (c *Client) died(l *incarnation) {
 	}
 }
 
-// Can implements [Remote].
+// What a [Remote] says.
+
 func (c *Client) Can(op string) bool { return slices.Contains(locked(c, &c.can), op) }
-
-// SessionID implements [Remote].
-func (c *Client) SessionID() int64 { return locked(c, &c.session) }
-
-// Connected implements [Remote].
-func (c *Client) Connected() bool { return locked(c, &c.connected) }
-
-// ExpiriesSeen implements [Remote].
-func (c *Client) ExpiriesSeen() int { return locked(c, &c.expiriesSeen) }
-
-// Broken implements [Remote].
-func (c *Client) Broken() int { return locked(c, &c.broken) }
+func (c *Client) SessionID() int64   { return locked(c, &c.session) }
+func (c *Client) Connected() bool    { return locked(c, &c.connected) }
+func (c *Client) ExpiriesSeen() int  { return locked(c, &c.expiriesSeen) }
+func (c *Client) Broken() int        { return locked(c, &c.broken) }
 
 // Joined returns when the client connected to its servers last; zero if that is not seen.
 func (c *Client) Joined() time.Time {

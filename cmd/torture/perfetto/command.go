@@ -32,7 +32,6 @@ type traceCmd struct {
 	Out  string `placeholder:"FILE" default:"trace.json" help:"The file to write, in Google's Trace Event Format, for https://ui.perfetto.dev; - is standard output."`
 }
 
-// Run executes the command.
 func (t *traceCmd) Run(c *console.Context) error {
 	defer c.EndSoon(func() int { return console.ExitUnknown })()
 	write, err := console.Interruptible(c, func() (func(io.Writer) error, error) { return t.read(c) })

@@ -44,7 +44,6 @@ type newCmd struct {
 	Own  string `placeholder:"NAME" help:"Write a kind of your own, of this name."`
 }
 
-// Run executes the command.
 func (n *newCmd) Run(c *console.Context) error {
 	what, given := n.Kind, cmp.Or(n.Dir, ".")
 	if n.Own != "" {

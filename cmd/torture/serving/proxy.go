@@ -43,7 +43,6 @@ type oddsFlags struct {
 	Seed      *uint64 `help:"Same seed and same requests: same faults. Default: a new one, which is printed."`
 }
 
-// Rules implements ruled.
 func (p *proxyCmd) Rules() []console.Rule {
 	return append(append(p.TLSFlags.Rules(), p.oddsFlags.Rules(len(p.Faults.faults) > 0)...),
 		console.When(p.TLSCert != "", "expose", "needs --tls-cert"))
@@ -59,7 +58,6 @@ func (o *oddsFlags) Rules(faults bool) []console.Rule {
 // everyDefault is the default of --every, in requests.
 const everyDefault = 100
 
-// Run executes the command.
 func (p *proxyCmd) Run(c *console.Context) error {
 	cfg, err := p.config()
 	if err != nil {

@@ -44,7 +44,6 @@ type Ready struct {
 	Seed    *uint64  `json:"seed,omitempty"`    // of the faults
 }
 
-// Run executes the command.
 func (s *serveCmd) Run(c *console.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -95,7 +94,6 @@ func (s *serveCmd) Run(c *console.Context) error {
 	return errors.Join(servers.Close(), strikes.err, log.Close())
 }
 
-// Rules implements ruled.
 func (s *serveCmd) Rules() []console.Rule {
 	return append([]console.Rule{
 		console.When(s.Repeat == "", "faults every per-minute seed", "cannot be used with --faults-from, because the file determines what strikes"),

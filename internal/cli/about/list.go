@@ -112,7 +112,6 @@ func Sections() (names string) {
 	return names
 }
 
-// Run executes the command.
 func (l *ListCmd) Run(c *console.Context) error {
 	var all Listing
 	asked := slices.DeleteFunc(slices.Clone(sections), func(s section) bool {
