@@ -21,7 +21,7 @@ const (
 )
 
 func TestPagesAreShort(t *testing.T) {
-	if n := len(strings.Fields(page(t, "README.md"))); n > readmeWords {
+	if n := len(strings.Fields(testkit.File(t, "README.md"))); n > readmeWords {
 		t.Errorf("README.md has %d words; it may have %d: move something to a page below docs/", n, readmeWords)
 	}
 	prose := 0
@@ -46,15 +46,6 @@ var (
 	marked  = regexp.MustCompile(`(?s)\[[^\]]*\]\([^)]*\)|\*[^*]+\*`)
 )
 
-func page(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // pages are the documents by their names.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
@@ -64,7 +55,7 @@ func pages(t *testing.T) map[string]string {
 	}
 	all := map[string]string{}
 	for _, name := range names {
-		all[name] = page(t, name)
+		all[name] = testkit.File(t, name)
 	}
 	return all
 }
@@ -77,7 +68,7 @@ func anchor(heading string) string {
 
 // terms are the headings of the third level of the glossary.
 func terms(t *testing.T) (all []string) {
-	for _, m := range heading.FindAllStringSubmatch(page(t, "docs/glossary.md"), -1) {
+	for _, m := range heading.FindAllStringSubmatch(testkit.File(t, "docs/glossary.md"), -1) {
 		if m[1] == "###" {
 			all = append(all, m[2])
 		}
@@ -91,7 +82,7 @@ func terms(t *testing.T) (all []string) {
 // TestTermsAreExplained checks that README.md explains a term of the glossary where it first uses it: by a link, or by a
 // sentence that has the term in italics.
 func TestTermsAreExplained(t *testing.T) {
-	text := code.ReplaceAllString(page(t, "README.md"), "")
+	text := code.ReplaceAllString(testkit.File(t, "README.md"), "")
 	explained := marked.FindAllStringIndex(text, -1)
 	for _, term := range terms(t) {
 		word := regexp.MustCompile(`(?i)\b` + strings.ReplaceAll(regexp.QuoteMeta(term), " ", `\s+`) + `s?\b`)
@@ -178,7 +169,7 @@ func resolve(t *testing.T, target string) error {
 	if _, err := os.Stat(file); err != nil || fragment == "" || path.Ext(file) != ".md" {
 		return err
 	}
-	for _, m := range heading.FindAllStringSubmatch(page(t, file), -1) {
+	for _, m := range heading.FindAllStringSubmatch(testkit.File(t, file), -1) {
 		if anchor(m[2]) == fragment {
 			return nil
 		}
@@ -191,7 +182,7 @@ var animal = regexp.MustCompile(`\b(W|L|LK|ZL|DQ|SP|P|B|Q|S|E|X|C|R|F|D|T|G|M)\d
 // TestCookbook checks that the index of the cookbook lists each page, that each page leads to the glossary and names
 // published bugs, and that the zoo has them.
 func TestCookbook(t *testing.T) {
-	index := targets("docs/cookbook/index.md", page(t, "docs/cookbook/index.md"))
+	index := targets("docs/cookbook/index.md", testkit.File(t, "docs/cookbook/index.md"))
 	for name, text := range pages(t) {
 		if path.Dir(name) != "docs/cookbook" || path.Base(name) == "index.md" {
 			continue
@@ -208,7 +199,7 @@ func TestCookbook(t *testing.T) {
 			t.Errorf("%s names no published recipe that had the bug", name)
 		}
 		for _, id := range ids {
-			if !strings.Contains(page(t, "zoo/animals.tsv"), "\n"+id+"\t") {
+			if !strings.Contains(testkit.File(t, "zoo/animals.tsv"), "\n"+id+"\t") {
 				t.Errorf("%s names %s, which the zoo does not have", name, id)
 			}
 		}
@@ -225,14 +216,14 @@ var (
 func TestFiguresAreMeasured(t *testing.T) {
 	checked := 0
 	for _, name := range []string{"README.md", "docs/explanation/what-a-pass-proves.md", "docs/explanation/fidelity.md"} {
-		for _, block := range regexp.MustCompile(`\n\n|\n\|`).Split(page(t, name), -1) {
+		for _, block := range regexp.MustCompile(`\n\n|\n\|`).Split(testkit.File(t, name), -1) {
 			sources := results.FindAllString(block, -1)
 			if len(sources) == 0 {
 				continue
 			}
 			var measured string
 			for _, source := range sources {
-				measured += page(t, path.Join(path.Dir(name), source))
+				measured += testkit.File(t, path.Join(path.Dir(name), source))
 			}
 			for _, n := range figure.FindAllString(link.ReplaceAllString(block, "$1"), -1) {
 				checked++
@@ -251,12 +242,12 @@ var format = regexp.MustCompile(`"(zktorture [a-z]+ \d+)(?:\\n)?"`)
 
 // TestFormatsAreListed checks that the page on compatibility names each format of a file, with its number.
 func TestFormatsAreListed(t *testing.T) {
-	text, seen := page(t, "docs/explanation/compatibility.md"), 0
+	text, seen := testkit.File(t, "docs/explanation/compatibility.md"), 0
 	for file := range strings.SplitSeq(tracked("*.go"), "\n") {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		for _, m := range format.FindAllStringSubmatch(page(t, file), -1) {
+		for _, m := range format.FindAllStringSubmatch(testkit.File(t, file), -1) {
 			seen++
 			if !strings.Contains(text, "`"+m[1]+"`") {
 				t.Errorf("docs/explanation/compatibility.md does not name the format %q of %s", m[1], file)
@@ -270,9 +261,9 @@ func TestFormatsAreListed(t *testing.T) {
 
 // TestGoVersionIsSaid checks that the pages which name the oldest version of Go name that of go.mod.
 func TestGoVersionIsSaid(t *testing.T) {
-	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(page(t, "go.mod"))[1]
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(testkit.File(t, "go.mod"))[1]
 	for _, name := range []string{"README.md", "docs/explanation/compatibility.md", "docs/tutorial/index.md"} {
-		if !strings.Contains(page(t, name), "Go "+version+" or newer") {
+		if !strings.Contains(testkit.File(t, name), "Go "+version+" or newer") {
 			t.Errorf("%s does not say that Go %s or newer is needed, as go.mod does", name, version)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/workload"
 	_ "github.com/zktorture/zktorture/workload/cluster"
@@ -14,7 +15,7 @@ import (
 // Whatever a kind promises, there is a sentence about what helps when the promise breaks, and a page of the cookbook, whose
 // index names the property.
 func TestEveryPropertyHasHelp(t *testing.T) {
-	helped, index := map[string]bool{}, page(t, "docs/cookbook/index.md")
+	helped, index := map[string]bool{}, testkit.File(t, "docs/cookbook/index.md")
 	for _, a := range story.AllAdvice() {
 		if len(a.Helps) == 0 || a.Helps[len(a.Helps)-1].Mechanism != story.AnyMechanism {
 			t.Errorf("%v: the last line of what helps is not for any mechanism", a.Properties)

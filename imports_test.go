@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 const module = "github.com/zktorture/zktorture/"
@@ -185,10 +187,10 @@ func TestNestedModulesAreNotImported(t *testing.T) {
 // Modules refer to each other by version, so that what is in them can be installed from afar: go install takes no module
 // with a replacement. A checkout uses its own by go.work, which has to say so of the version that they name, too.
 func TestModulesReferByVersion(t *testing.T) {
-	work := text(t, "go.work")
+	work := testkit.File(t, "go.work")
 	for _, path := range nestedModules(t) {
 		folder := strings.TrimPrefix(path, module)
-		mod := text(t, folder+"/go.mod")
+		mod := testkit.File(t, folder+"/go.mod")
 		if strings.Contains(mod, "replace") {
 			t.Errorf("%s/go.mod has a replacement", folder)
 		}

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 // Words that this project once had of its own, and for which the field has terms. A coined word is wrong wherever it
@@ -101,7 +103,7 @@ func seenInAssets(t *testing.T) (all []seen) {
 	t.Helper()
 	for _, name := range files(t, ".html", ".js", ".tmpl", ".bash", ".zsh", ".fish") {
 		if filepath.Base(name) != "uplot.js" { // of another project
-			all = append(all, seen{name, notShown.ReplaceAllString(page(t, name), "")})
+			all = append(all, seen{name, notShown.ReplaceAllString(testkit.File(t, name), "")})
 		}
 	}
 	return all

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 // docs/rooms.svg, the picture of docs/ARCHITECTURE.md, has the packages of this module as rooms, and their imports as
@@ -40,7 +42,7 @@ func TestPictureIsOfToday(t *testing.T) {
 		}
 	}
 	for _, title := range regexp.MustCompile(`(?s)<g id="[^"]*" class="(?:node|edge)">\s*<title>(.*?)</title>`).
-		FindAllStringSubmatch(text(t, "docs/rooms.svg"), -1) {
+		FindAllStringSubmatch(testkit.File(t, "docs/rooms.svg"), -1) {
 		drawn = append(drawn, html.UnescapeString(title[1]))
 	}
 	slices.Sort(want)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 // packaging are the files around the code.
@@ -21,19 +23,10 @@ func packaging(t *testing.T) map[string]string {
 			t.Fatalf("%s: no files, %v", pattern, err)
 		}
 		for _, name := range names {
-			files[filepath.ToSlash(name)] = text(t, name)
+			files[filepath.ToSlash(name)] = testkit.File(t, name)
 		}
 	}
 	return files
-}
-
-func text(t *testing.T, name string) string {
-	t.Helper()
-	content, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content)
 }
 
 // An action is named by the hash of a commit, which nobody can move, and by the same one everywhere.
@@ -91,7 +84,7 @@ func TestWorkflowsHaveFewRights(t *testing.T) {
 
 // All modules of this repository get pull requests with updates.
 func TestAllModulesAreUpdated(t *testing.T) {
-	bot := text(t, ".github/dependabot.yml")
+	bot := testkit.File(t, ".github/dependabot.yml")
 	for _, nested := range append(nestedModules(t), module) {
 		folder := "/" + strings.TrimPrefix(nested, module)
 		if !strings.Contains(bot, `"`+folder+`"`) {
@@ -109,8 +102,8 @@ func TestReleasesHaveCrossBuilds(t *testing.T) {
 		}
 		return strings.FieldsFunc(match[1], func(r rune) bool { return r == ' ' || r == ',' })
 	}
-	config := text(t, ".goreleaser.yaml")
-	want := list("TARGETS in Makefile", text(t, "Makefile"), `(?m)^TARGETS := (.*)$`)
+	config := testkit.File(t, ".goreleaser.yaml")
+	want := list("TARGETS in Makefile", testkit.File(t, "Makefile"), `(?m)^TARGETS := (.*)$`)
 	var is []string
 	for _, system := range list("goos", config, `goos: \[(.*)\]`) {
 		for _, processor := range list("goarch", config, `goarch: \[(.*)\]`) {
@@ -130,7 +123,7 @@ func TestReleasesHaveCrossBuilds(t *testing.T) {
 
 // What the files around the code tell people to run, and link to, is there.
 func TestPackagingNamesWhatIsThere(t *testing.T) {
-	makefile := text(t, "Makefile")
+	makefile := testkit.File(t, "Makefile")
 	target := regexp.MustCompile("(?m)(?:`|run: |- )make ([a-z][a-z0-9-]*(?: [a-z][a-z0-9-]*)*)")
 	link := regexp.MustCompile(`\]\(([^)#:]+)[^):]*\)`)
 	for name, content := range packaging(t) {
@@ -154,7 +147,7 @@ func TestPackagingNamesWhatIsThere(t *testing.T) {
 
 // A change log has what is not released first, and then versions, the newest first, each with a date.
 func TestChangelog(t *testing.T) {
-	headings := regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(text(t, "CHANGELOG.md"), -1)
+	headings := regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(testkit.File(t, "CHANGELOG.md"), -1)
 	if len(headings) == 0 || headings[0][1] != "[Unreleased]" {
 		t.Fatalf("it begins with %v", headings)
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 const (
@@ -183,7 +185,7 @@ func receiver(f *ast.FuncDecl) string {
 
 // The folders at the top are few, and each is explained by one sentence: a row of the table in ARCHITECTURE.md.
 func TestFoldersAreExplained(t *testing.T) {
-	explained := text(t, "docs/ARCHITECTURE.md")
+	explained := testkit.File(t, "docs/ARCHITECTURE.md")
 	folders := map[string]bool{}
 	for name := range strings.Lines(tracked("*")) {
 		if folder, _, nested := strings.Cut(name, "/"); nested && !strings.HasPrefix(folder, ".") {
@@ -289,7 +291,7 @@ func cutLast(s, separator string) (before, after string, found bool) {
 func publicAPI(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for line := range strings.Lines(text(t, "docs/api.txt")) {
+	for line := range strings.Lines(testkit.File(t, "docs/api.txt")) {
 		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 // What users of the root module carry.
@@ -28,7 +30,7 @@ func TestModuleIsSmall(t *testing.T) {
 		if slices.ContainsFunc(nested, func(other string) bool { return strings.HasPrefix(module+name, other+"/") }) {
 			continue
 		}
-		content := text(t, name)
+		content := testkit.File(t, name)
 		all += len(content)
 		// The Go command's zip files have each file compressed by itself.
 		compressed, _ := flate.NewWriter(loaded, flate.DefaultCompression)
@@ -53,7 +55,7 @@ func (c *counter) Write(p []byte) (int, error) {
 
 // Users of this module get what its go.mod requires. Developers' tools are in internal/tools/go.mod.
 func TestFewModulesAreRequired(t *testing.T) {
-	mod := text(t, "go.mod")
+	mod := testkit.File(t, "go.mod")
 	direct := regexp.MustCompile(`(?m)^(?:\t|require )\S+ v\S+$`).FindAllString(mod, -1)
 	if few(t, len(direct), mostRequired, "modules that go.mod requires directly"); len(direct) == 0 {
 		t.Error("go.mod requires no modules")

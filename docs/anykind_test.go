@@ -100,7 +100,7 @@ func discovery(bugs ...string) code {
 // TestAnyKind checks that each property that howto/own-kind.md says is judged without a model is found in a kind that has
 // nothing else wrong with it, and told in words.
 func TestAnyKind(t *testing.T) {
-	table := page(t, "howto/own-kind.md")
+	table := testkit.File(t, "howto/own-kind.md")
 	leaves := func(ctx context.Context, u workload.User, path string) error {
 		err := made(u.Conn().Create(path, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)))
 		u.Conn().Exists(path)

@@ -3,13 +3,13 @@ package docs
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/zoo"
 )
 
@@ -28,10 +28,10 @@ var (
 func TestFound(t *testing.T) {
 	var known string
 	for _, name := range glob(t, "../zoo/foreign/*_test.go", "../zoo/foreign/known.tsv", "../zoo/foreign/recipes.go") {
-		known += page(t, name)
+		known += testkit.File(t, name)
 	}
-	confirmed := page(t, "../results/confirmed.md")
-	text := page(t, "found.md")
+	confirmed := testkit.File(t, "../results/confirmed.md")
+	text := testkit.File(t, "found.md")
 	var languages []string
 	rows, unreported, always, projects := 0, 0, 0, project.FindAllStringSubmatchIndex(text, -1)
 	for i, at := range projects {
@@ -68,7 +68,7 @@ func TestFound(t *testing.T) {
 		fmt.Sprintf("[%d defects in %d projects](docs/found.md), in %s languages", rows, len(projects),
 			strings.Fields("no one two three four five six seven eight nine ten")[len(languages)]): "../README.md",
 	} {
-		if !strings.Contains(strings.Join(strings.Fields(page(t, name)), " "), counts) {
+		if !strings.Contains(strings.Join(strings.Fields(testkit.File(t, name)), " "), counts) {
 			t.Errorf("%s does not say %q", name, counts)
 		}
 	}
@@ -84,15 +84,6 @@ func glob(t *testing.T, patterns ...string) (names []string) {
 		names = append(names, found...)
 	}
 	return names
-}
-
-func page(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // defects are the rows of a table.

@@ -14,6 +14,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
 )
@@ -221,7 +222,7 @@ func TestSession(t *testing.T) {
 		t.Errorf("replay says %+v", again)
 	}
 	edited := strings.NewReplacer(`"property": "`+again.Property, `"property": "no-such-property`)
-	rewrite(t, "edited.json", read(t, run.Story.File), edited)
+	rewrite(t, "edited.json", testkit.File(t, run.Story.File), edited)
 	a.ask("replay", arguments{"file": "edited.json"}, &again)
 	if again.Same || !strings.Contains(again.Note, "was the file altered") {
 		t.Errorf("replay of another file says %+v", again)
@@ -355,15 +356,6 @@ func TestProgram(t *testing.T) {
 	if state := command.ProcessState; state == nil || !state.Success() {
 		t.Errorf("the server has ended with %v", state)
 	}
-}
-
-func read(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // rewrite writes a file, with some of its text replaced.

@@ -21,10 +21,10 @@ func ownModule(t *testing.T) *agent {
 	t.Setenv("GOFLAGS", "-mod=mod")
 	root := repository(t)
 	a := connect(t, t.TempDir())
-	_, mod, _ := strings.Cut(read(t, filepath.Join(root, "go.mod")), "\n")
+	_, mod, _ := strings.Cut(testkit.File(t, filepath.Join(root, "go.mod")), "\n")
 	rewrite(t, "go.mod", "module example.com/mine\n"+mod+
 		"\nrequire github.com/zktorture/zktorture v0.0.0\nreplace github.com/zktorture/zktorture => "+strconv.Quote(root)+"\n", nil)
-	rewrite(t, "go.sum", read(t, filepath.Join(root, "go.sum")), nil)
+	rewrite(t, "go.sum", testkit.File(t, filepath.Join(root, "go.sum")), nil)
 	return a
 }
 
@@ -35,7 +35,7 @@ func newLock(t *testing.T, root, dir string) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"lock.go", "lock_test.go"} {
-		rewrite(t, filepath.Join(dir, name), read(t, filepath.Join(root, "cmd/torture/scaffold/kinds", name+".txt")), nil)
+		rewrite(t, filepath.Join(dir, name), testkit.File(t, filepath.Join(root, "cmd/torture/scaffold/kinds", name+".txt")), nil)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestAgentsOwnLock(t *testing.T) {
 		t.Errorf("replay says %+v", again)
 	}
 	edit := func(from, to string) {
-		rewrite(t, "lock/lock.go", read(t, "lock/lock.go"), strings.NewReplacer(from, to))
+		rewrite(t, "lock/lock.go", testkit.File(t, "lock/lock.go"), strings.NewReplacer(from, to))
 	}
 	edit("_, _, gone, err := l.conn.ExistsW(l.path)\n\t\tif err != nil {\n\t\t\treturn err\n\t\t}",
 		"exists, _, gone, err := l.conn.ExistsW(l.path)\n\t\tif err != nil {\n\t\t\treturn err\n\t\t}\n\t\tif !exists {\n\t\t\tcontinue\n\t\t}")
@@ -126,7 +126,7 @@ func TestTestsThatTellNothing(t *testing.T) {
 	root := repository(t)
 	a := ownModule(t)
 	newLock(t, root, ".")
-	template := read(t, "lock_test.go")
+	template := testkit.File(t, "lock_test.go")
 	rewrite(t, "lock_test.go", template, strings.NewReplacer("New(c, path)", "News(c, path)"))
 	var out outcome
 	a.ask("test", nil, &out)

@@ -4,12 +4,13 @@ package tutorial
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 // apply applies the patches of steps to a folder.
@@ -28,15 +29,6 @@ func apply(t *testing.T, dir string, from, to int) {
 	}
 }
 
-func read(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // Step by step the lock becomes package mylock. That each step is what docs/tutorial says is tested
 // with the pages.
 func TestStepsMakeTheLock(t *testing.T) {
@@ -48,7 +40,7 @@ func TestStepsMakeTheLock(t *testing.T) {
 		t.Errorf("package mylock has only %q", last)
 	}
 	for _, name := range last {
-		if diff := cmp.Diff(read(t, name), read(t, filepath.Join(dir, filepath.Base(name)))); diff != "" {
+		if diff := cmp.Diff(testkit.File(t, name), testkit.File(t, filepath.Join(dir, filepath.Base(name)))); diff != "" {
 			t.Errorf("%s (-is, +patched):\n%s", name, diff)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"testing"
 )
 
 // Documents returns the Markdown files at the root of the repository and below docs, as slash-separated paths. Folders with
@@ -27,4 +28,14 @@ func Documents(root string) ([]string, error) {
 		return nil
 	})
 	return names, err
+}
+
+// File is the text of a file, which must be there.
+func File(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

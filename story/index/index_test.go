@@ -104,7 +104,7 @@ func TestBuild(t *testing.T) {
 	if v.Story != "night/found <1>.json.html" || v.Property != "lost-wakeup" {
 		t.Errorf("the violation is %+v", v)
 	}
-	page := read(t, filepath.Join(dir, index.Name))
+	page := testkit.File(t, filepath.Join(dir, index.Name))
 	for _, want := range []string{
 		`<h1><strong class="verdict violation">violation</strong>: lock (broken) breaks lost-wakeup</h1>`,
 		"queue (ours) on ensemble: unknown; lock (published/WriteLock) on sim: violation", `href="night/found%20%3c1%3e.json.html"`,
@@ -120,11 +120,11 @@ func TestBuild(t *testing.T) {
 			t.Errorf("the page says %s", not)
 		}
 	}
-	if told := read(t, filepath.Join(dir, v.Story)); !strings.Contains(told, "lost-wakeup") {
+	if told := testkit.File(t, filepath.Join(dir, v.Story)); !strings.Contains(told, "lost-wakeup") {
 		t.Error("the story's page does not say what broke")
 	}
 	if _, err := index.Build(t.Context(), dir, o); err != nil ||
-		read(t, filepath.Join(dir, index.Name)) != page {
+		testkit.File(t, filepath.Join(dir, index.Name)) != page {
 		t.Errorf("the second time the page is another, or there is an error: %v", err)
 	}
 }
@@ -132,7 +132,7 @@ func TestBuild(t *testing.T) {
 // The page is headed by the likely root, as the run beside it says; without a run by what took the fewest steps.
 func TestLikelyRootFirst(t *testing.T) {
 	dir, o := results(t)
-	root := read(t, filepath.Join(dir, "night/found <1>.json"))
+	root := testkit.File(t, filepath.Join(dir, "night/found <1>.json"))
 	o.Tell = func(context.Context, *sim.Counterexample, string) (*story.Story, error) { return nil, errors.New("no") }
 	files := map[string]string{"a.json": strings.ReplaceAll(root, `"lost-wakeup"`, `"left-behind"`), "b.json": root}
 	first := func(files map[string]string) string { return built(t, t.TempDir(), files, o).Violations[0].File }
@@ -167,7 +167,7 @@ func TestStoryThatCannotBeTold(t *testing.T) {
 	if err != nil || len(made.Violations) != 1 || made.Violations[0].Story != "" {
 		t.Errorf("the violations are %+v: %v", made.Violations, err)
 	}
-	page := read(t, filepath.Join(dir, index.Name))
+	page := testkit.File(t, filepath.Join(dir, index.Name))
 	if !strings.Contains(page, "the run differs") || strings.Contains(page, ">the story of ") {
 		t.Error("the page does not say why there is no story, or links to one")
 	}
@@ -199,13 +199,4 @@ func TestFolderThatIsNotThere(t *testing.T) {
 		index.Options{}); err == nil {
 		t.Error("no error for a folder that is not there")
 	}
-}
-
-func read(t *testing.T, file string) string {
-	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

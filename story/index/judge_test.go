@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/internal/escape"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/story/index"
 )
@@ -146,7 +147,7 @@ func TestHistoriesAreJudged(t *testing.T) {
 				t.Errorf("listed are %+v", made.Violations)
 			}
 			if c.story != "" {
-				if page := read(t, filepath.Join(dir, c.story)); !strings.Contains(page, "<html") {
+				if page := testkit.File(t, filepath.Join(dir, c.story)); !strings.Contains(page, "<html") {
 					t.Error("there is no page of the story")
 				}
 			}
@@ -159,7 +160,7 @@ func TestStoryOfAHistory(t *testing.T) {
 	dir := t.TempDir()
 	built(t, dir, map[string]string{"history.jsonl": rounds(50, 20),
 		"result.json": fmt.Sprintf(onServers, "")}, judging())
-	page := read(t, filepath.Join(dir, "history.jsonl.html"))
+	page := testkit.File(t, filepath.Join(dir, "history.jsonl.html"))
 	for _, want := range []string{"order", "/z/r20", "offer(a)", "poll()",
 		html.EscapeString("./torture check " + escape.Shell(filepath.Join(dir, "history.jsonl")) + " --model queue")} {
 		if !strings.Contains(page, want) {

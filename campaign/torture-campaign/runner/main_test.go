@@ -20,9 +20,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/zktorture/zktorture/campaign"
+	"github.com/zktorture/zktorture/campaign/badlocks"
 	"github.com/zktorture/zktorture/campaign/units"
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -76,35 +76,16 @@ const eventVariable = "RUNNER_TEST_EVENT"
 
 // badLocks do something as soon as somebody wants them.
 var badLocks = &workload.Kind{Name: "lock", Recipes: []workload.Entry{
-	bad("spins", spin),
-	bad("blocks", block),
-	bad("panics", func() { go mistake(); select {} }),
-	bad("throws", func() { var m sync.Mutex; m.Unlock() }),
-	bad("exits", func() { fmt.Fprintln(os.Stderr, "good bye"); os.Exit(3) }),
-	bad("eats", eat),
-	bad("prints", func() { fmt.Println("{}"); syscall.Write(1, []byte("garbage")) }),
-	bad("litters", litter),
-	bad("stubborn", stop),
+	badlocks.That("spins", spin),
+	badlocks.That("blocks", block),
+	badlocks.That("panics", func() { go mistake(); select {} }),
+	badlocks.That("throws", func() { var m sync.Mutex; m.Unlock() }),
+	badlocks.That("exits", func() { fmt.Fprintln(os.Stderr, "good bye"); os.Exit(3) }),
+	badlocks.That("eats", badlocks.Eat),
+	badlocks.That("prints", func() { fmt.Println("{}"); syscall.Write(1, []byte("garbage")) }),
+	badlocks.That("litters", litter),
+	badlocks.That("stubborn", stop),
 }}
-
-func bad(name string, does func()) workload.Entry {
-	return workload.Entry{Recipe: name, Help: "for tests", New: func() *workload.Workload {
-		return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
-			return badLock{recipes.NewLock(c, path), does}
-		}, workload.Named(name))
-	}}
-}
-
-type badLock struct {
-	workload.Locker
-	does func()
-}
-
-// Lock does what it does, and then what it should.
-func (b badLock) Lock(ctx context.Context) error {
-	b.does()
-	return b.Locker.Lock(ctx)
-}
 
 // tell writes the number of this process into the FIFO, if there is one, and more, and waits until that is read.
 func tell(more ...byte) {
@@ -138,17 +119,6 @@ func stop() {
 	tell()
 	syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 	forever() // this thread may be the last that stops
-}
-
-var eaten [][]byte
-
-func eat() {
-	for {
-		eaten = append(eaten, make([]byte, 1<<20))
-		for i := 0; i < 1<<20; i += 4096 {
-			eaten[len(eaten)-1][i] = 1
-		}
-	}
 }
 
 // litter starts processes: in its group, in a session of its own, and without a parent. It tells which, and goes on

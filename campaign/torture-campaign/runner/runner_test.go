@@ -125,7 +125,7 @@ func TestFrozenWorld(t *testing.T) {
 func TestPanicked(t *testing.T) {
 	for name, words := range map[string][]string{
 		"panics": {"panic: a mistake \\u001b[2J", "runner.mistake", "main_test.go:", "in episode 0"},
-		"throws": {"fatal error: sync: unlock of unlocked mutex", "runner.badLock.Lock", "in episode 0"},
+		"throws": {"fatal error: sync: unlock of unlocked mutex", "badlocks.badLock.Lock", "in episode 0"},
 		"exits":  {"its process ended by itself: exit status 3", "good bye"},
 	} {
 		t.Run(name, func(t *testing.T) {
