@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -79,12 +80,12 @@ func TestCrashLeavesAFile(t *testing.T) {
 				!strings.Contains(out, "panic: out of cheese") {
 				t.Errorf("it does not crash again: status %d\n%s", status, out)
 			}
-			if !strings.Contains(read(t, named[1]), `"seed":`) || !strings.Contains(read(t, named[1]), `"episode":`) {
-				t.Errorf("seed or episode are missing:\n%s", read(t, named[1]))
+			if !strings.Contains(testkit.File(t, named[1]), `"seed":`) || !strings.Contains(testkit.File(t, named[1]), `"episode":`) {
+				t.Errorf("seed or episode are missing:\n%s", testkit.File(t, named[1]))
 			}
 			if strategy, ok := strings.CutPrefix(way, "crash "); ok {
 				want := map[bool]string{false: `"faults":"all"`, true: `"faults":"none"`}[strategy == "stages"]
-				if text := read(t, named[1]); strings.Count(text, `"faults":`) != 1 || !strings.Contains(text, want) {
+				if text := testkit.File(t, named[1]); strings.Count(text, `"faults":`) != 1 || !strings.Contains(text, want) {
 					t.Errorf("the faults of the episode are not %s:\n%s", want, text)
 				}
 			}

@@ -7,6 +7,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -27,7 +29,7 @@ func newPlainLock(servers ...string) func(s workload.Servers, path string) workl
 		if servers == nil {
 			servers = s.Addresses
 		}
-		conn, _, err := zk.Connect(servers, 4*time.Second, zk.WithLogger(noLog{}))
+		conn, _, err := zk.Connect(servers, 4*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 		if err != nil {
 			panic(err)
 		}
@@ -263,7 +265,7 @@ func BenchmarkExactDoors(b *testing.B) {
 }
 
 func newDialerLock(s workload.Servers, path string) workload.Locker {
-	conn, _, err := zk.Connect(s.Literals, 4*time.Second, zk.WithDialer(s.Dial), zk.WithLogger(noLog{}))
+	conn, _, err := zk.Connect(s.Literals, 4*time.Second, zk.WithDialer(s.Dial), zk.WithLogger(log.New(io.Discard, "", 0)))
 	if err != nil {
 		panic(err)
 	}

@@ -52,7 +52,7 @@ func exitingLock(exit func(error)) sim.Workload {
 // exitingOwnLock connects by itself, and exits when its session is lost, on a goroutine of its own.
 func exitingOwnLock() sim.Workload {
 	return workload.Of(workload.Lock, func(s workload.Servers, path string) workload.Locker {
-		conn, events, err := zk.Connect(s.Addresses, 4*time.Second, s.Option, zk.WithLogger(noLog{}))
+		conn, events, err := zk.Connect(s.Addresses, 4*time.Second, s.Option, zk.WithLogger(log.New(io.Discard, "", 0)))
 		if err != nil {
 			panic(err)
 		}
@@ -171,7 +171,7 @@ func (l impatient) Lock(context.Context) error {
 // Code that waits by exiting, until a session has run out, gets there. Code that always exits is told.
 func TestExactExitsAgainAndAgain(t *testing.T) {
 	r := run(t, workload.Of(workload.Lock, func(s workload.Servers, path string) workload.Locker {
-		conn, _, err := zk.Connect(s.Addresses, 4*time.Second, s.Option, zk.WithLogger(noLog{}))
+		conn, _, err := zk.Connect(s.Addresses, 4*time.Second, s.Option, zk.WithLogger(log.New(io.Discard, "", 0)))
 		if err != nil {
 			panic(err)
 		}

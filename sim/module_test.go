@@ -108,23 +108,14 @@ func userModule(t *testing.T, lock string) (dir string) {
 		t.Fatal(err)
 	}
 	dir = t.TempDir()
-	needs := regexp.MustCompile(`(?ms)^require \(.*?^\)$`).FindAllString(read(t, "../go.mod"), -1)
+	needs := regexp.MustCompile(`(?ms)^require \(.*?^\)$`).FindAllString(testkit.File(t, "../go.mod"), -1)
 	write(t, dir, "go.mod", "module example.com/mylock\n\ngo 1.26.0\n\n"+strings.Join(needs, "\n\n")+
 		"\n\nrequire github.com/zktorture/zktorture v0.0.0\n\nreplace github.com/zktorture/zktorture => "+strconv.Quote(here)+"\n")
-	write(t, dir, "go.sum", read(t, "../go.sum"))
+	write(t, dir, "go.sum", testkit.File(t, "../go.sum"))
 	write(t, dir, "mylock.go", lock)
 	write(t, dir, "mylock_test.go", ownTest)
 	write(t, dir, "fuzz_test.go", ownFuzz)
 	return dir
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }
 
 func write(t *testing.T, dir, name, text string) {
@@ -205,7 +196,7 @@ func TestUsersOwnModule(t *testing.T) {
 		t.Errorf("a set of faults that is none passes:\n%s", out)
 	}
 	for _, file := range files {
-		read(t, filepath.Join(dir, file))
+		testkit.File(t, filepath.Join(dir, file))
 	}
 	if out, ok := goTest(t, dir, "-run", "TestMyLock|FuzzMyLock", "."); !ok || !regexp.MustCompile(`^ok  \t\S+\t\S+\n$`).MatchString(out) {
 		t.Errorf("the mended lock fails, or says something:\n%s", out)

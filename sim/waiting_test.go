@@ -3,6 +3,8 @@ package sim_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"log"
 	"slices"
 	"strings"
 	"sync"
@@ -162,7 +164,7 @@ func TestLeavingsAreBounded(t *testing.T) {
 	const each, most = 300, 3000
 	defer sim.SetLeftGoroutines(most)()
 	leaves := accusedOf{workload.Of(workload.Lock, func(s workload.Servers, path string) workload.Locker {
-		conn, _, err := zk.Connect(s.Addresses, 4*time.Second, s.Option, zk.WithLogInfo(false), zk.WithLogger(noLog{}))
+		conn, _, err := zk.Connect(s.Addresses, 4*time.Second, s.Option, zk.WithLogInfo(false), zk.WithLogger(log.New(io.Discard, "", 0)))
 		if err != nil {
 			panic(err)
 		}

@@ -3,6 +3,8 @@ package sim_test
 import (
 	"context"
 	"crypto/rand"
+	"io"
+	"log"
 	"net"
 	"slices"
 	"strings"
@@ -37,16 +39,12 @@ type ownLock struct {
 }
 
 func newOwnLock(s workload.Servers, path string) workload.Locker {
-	conn, _, err := zk.Connect(s.Addresses, 4*time.Second, s.Option, zk.WithLogInfo(false), zk.WithLogger(noLog{}))
+	conn, _, err := zk.Connect(s.Addresses, 4*time.Second, s.Option, zk.WithLogInfo(false), zk.WithLogger(log.New(io.Discard, "", 0)))
 	if err != nil {
 		panic(err)
 	}
 	return ownLock{zkLock{zk.NewLock(conn, path, zk.WorldACL(zk.PermAll))}, conn}
 }
-
-type noLog struct{}
-
-func (noLog) Printf(string, ...any) {}
 
 // Go-zookeeper's lock is broken in ways that its source shows: it leaves its znode behind when a request after the
 // create fails, and keeps believing in a znode that went with its session.
@@ -169,7 +167,7 @@ func TestGoroutinesLeftOverWire(t *testing.T) {
 	}
 	ofDialer := workload.Of(workload.Lock, func(s workload.Servers, path string) workload.Locker {
 		conn, _, err := zk.Connect(s.Literals, 4*time.Second, zk.WithDialer(s.Dial),
-			zk.WithLogInfo(false), zk.WithLogger(noLog{}))
+			zk.WithLogInfo(false), zk.WithLogger(log.New(io.Discard, "", 0)))
 		if err != nil {
 			panic(err)
 		}
@@ -278,7 +276,7 @@ func (c *cutOff) Lock(context.Context) error {
 func (c *cutOff) Unlock(context.Context) error { return c.lock.Unlock() }
 
 func (c *cutOff) connect() {
-	conn, events, err := zk.Connect(c.servers.Addresses, 4*time.Second, c.servers.Option, zk.WithLogInfo(false), zk.WithLogger(noLog{}))
+	conn, events, err := zk.Connect(c.servers.Addresses, 4*time.Second, c.servers.Option, zk.WithLogInfo(false), zk.WithLogger(log.New(io.Discard, "", 0)))
 	if err != nil {
 		panic(err)
 	}
@@ -306,7 +304,7 @@ func TestCodeClosesWhenItIsCutOff(t *testing.T) {
 // outsider connects without what the world gives.
 func outsider(addresses func(s workload.Servers) []string) *workload.Workload {
 	return workload.Of(workload.Lock, func(s workload.Servers, path string) workload.Locker {
-		conn, _, err := zk.Connect(addresses(s), 4*time.Second, zk.WithLogInfo(false), zk.WithLogger(noLog{}))
+		conn, _, err := zk.Connect(addresses(s), 4*time.Second, zk.WithLogInfo(false), zk.WithLogger(log.New(io.Discard, "", 0)))
 		if err != nil {
 			panic(err)
 		}

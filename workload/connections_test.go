@@ -3,6 +3,8 @@ package workload_test
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
 	"testing"
 	"time"
 
@@ -18,16 +20,12 @@ import (
 // Processes with several connections.
 
 func connect(s workload.Servers) *zk.Conn {
-	conn, _, err := zk.Connect(s.Addresses, 4*time.Second, s.Option, zk.WithLogger(quiet{}))
+	conn, _, err := zk.Connect(s.Addresses, 4*time.Second, s.Option, zk.WithLogger(log.New(io.Discard, "", 0)))
 	if err != nil {
 		panic(err)
 	}
 	return conn
 }
-
-type quiet struct{}
-
-func (quiet) Printf(string, ...any) {}
 
 // beside is a lock over one of two connections. The other one began later; it goes on, or is closed before the lock is
 // used for the first time.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"slices"
 	"strings"
 	"sync"
@@ -709,14 +711,10 @@ type twice struct {
 	all  []*zk.Conn
 }
 
-type noLog struct{}
-
-func (noLog) Printf(string, ...any) {}
-
 func newTwice(t *testing.T, s workload.Servers, path string) *twice {
 	w := &twice{}
 	for range 2 {
-		c, _, err := zk.Connect(s.Addresses, 4*time.Second, s.Option, zk.WithLogger(noLog{}))
+		c, _, err := zk.Connect(s.Addresses, 4*time.Second, s.Option, zk.WithLogger(log.New(io.Discard, "", 0)))
 		if err != nil {
 			t.Fatal(err)
 		}

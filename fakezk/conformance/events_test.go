@@ -2,6 +2,8 @@ package conformance_test
 
 import (
 	"fmt"
+	"io"
+	"log"
 	"regexp"
 	"strings"
 	"sync"
@@ -84,7 +86,7 @@ func realEventful(t *testing.T) eventful {
 	}
 	t.Cleanup(func() { e.Stop() })
 	l := &link{}
-	conn, events, err := zk.Connect([]string{e.ConnectString()}, expires, zk.WithDialer(l.dial), zk.WithLogger(quiet{}))
+	conn, events, err := zk.Connect([]string{e.ConnectString()}, expires, zk.WithDialer(l.dial), zk.WithLogger(log.New(io.Discard, "", 0)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,10 +105,6 @@ func realEventful(t *testing.T) eventful {
 		}
 	}}
 }
-
-type quiet struct{}
-
-func (quiet) Printf(string, ...any) {}
 
 // diary is what somebody who always reads has been told.
 type diary struct {

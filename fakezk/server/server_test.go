@@ -3,6 +3,7 @@ package server_test
 import (
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"slices"
 	"strings"
@@ -26,15 +27,11 @@ func connect(t testing.TB, addresses string, timeout time.Duration) (*zk.Conn, <
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.SetLogger(quiet{})
+	c.SetLogger(log.New(io.Discard, "", 0))
 	t.Cleanup(c.Close)
 	awaitState(t, events, zk.StateHasSession)
 	return c, events
 }
-
-type quiet struct{}
-
-func (quiet) Printf(string, ...any) {}
 
 func awaitState(t testing.TB, events <-chan zk.Event, want zk.State) {
 	t.Helper()

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"os"
 	"slices"
@@ -435,7 +437,7 @@ func TestOrdinaryClients(t *testing.T) {
 				return
 			}
 			defer c.Close()
-			c.SetLogger(quiet{})
+			c.SetLogger(log.New(io.Discard, "", 0))
 			for n := 0; ctx.Err() == nil && (len(met()) < len(strike.Ways(strike.OnServe)) || len(wrote[i]) == 0); n++ {
 				time.Sleep(20 * time.Millisecond) // else hardly anything meets a ping
 				path := fmt.Sprintf("/%d-%d", i, n)

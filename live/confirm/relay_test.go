@@ -2,6 +2,8 @@ package confirm
 
 import (
 	"context"
+	"io"
+	"log"
 	"slices"
 	"strings"
 	"testing"
@@ -27,15 +29,10 @@ type greedy struct {
 	makes, sees *zk.Conn
 }
 
-// silence is a logger.
-type silence struct{}
-
-func (silence) Printf(string, ...any) {}
-
 func (l *greedy) Lock(context.Context) error {
 	for _, conn := range []**zk.Conn{&l.makes, &l.sees} {
 		if *conn == nil {
-			*conn, _, _ = zk.Connect(l.servers.Addresses, 4*time.Second, l.servers.Option, zk.WithLogger(silence{}))
+			*conn, _, _ = zk.Connect(l.servers.Addresses, 4*time.Second, l.servers.Option, zk.WithLogger(log.New(io.Discard, "", 0)))
 		}
 	}
 	l.makes.Create(l.path, nil, 0, zk.WorldACL(zk.PermAll))
@@ -82,7 +79,7 @@ func TestRelayed(t *testing.T) {
 	servers := strings.Split(fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3}}).ConnectString(), ",")
 	config := Config{Servers: servers, Patience: 300 * time.Millisecond,
 		Open: func(context.Context, Opening) (*live.Session, Stepper, error) {
-			conn, _, err := zk.Connect(servers, 4*time.Second, zk.WithLogger(silence{}))
+			conn, _, err := zk.Connect(servers, 4*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 			return &live.Session{Conn: conn, Close: func() { conn.Close() }}, nil, err
 		}}
 	confirmed, err := Run(t.Context(), w, example, replayed, config)

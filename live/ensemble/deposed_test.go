@@ -3,6 +3,8 @@ package ensemble_test
 import (
 	"cmp"
 	"errors"
+	"io"
+	"log"
 	"testing"
 	"time"
 
@@ -74,15 +76,11 @@ func askDeposed(t *testing.T, e *ensemble.Ensemble) bool {
 
 // raw is a session of go-zookeeper's own client, which fails what is under way when its connection breaks.
 func raw(t *testing.T, servers []string) *zk.Conn {
-	conn, _, err := zk.Connect(servers, ensembletest.Lasting, zk.WithLogger(unheard{}))
+	conn, _, err := zk.Connect(servers, ensembletest.Lasting, zk.WithLogger(log.New(io.Discard, "", 0)))
 	must(t, err)
 	t.Cleanup(conn.Close)
 	return conn
 }
-
-type unheard struct{}
-
-func (unheard) Printf(string, ...any) {}
 
 func must(t *testing.T, err error) {
 	t.Helper()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"math"
 	"slices"
 	"sync"
@@ -82,7 +84,7 @@ func (cfg Config) Connect() (*Client, error) {
 	}
 	conn, own, err := zk.Connect(addresses, cfg.SessionTimeout,
 		zk.WithHostProvider(c.route), zk.WithDialer(c.route.dial),
-		zk.WithLogger(silence{}), zk.WithLogInfo(false),
+		zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false),
 		zk.WithEventCallback(func(event zk.Event) { c.publish(event, cfg.OnEvent) }))
 	if err != nil {
 		return nil, fmt.Errorf("zkclient: cannot connect to %s: %w", cfg.Servers, err)
@@ -184,7 +186,3 @@ func (c *Client) closeEventsAfter(own <-chan zk.Event) {
 	}
 	close(c.events)
 }
-
-type silence struct{}
-
-func (silence) Printf(string, ...any) {}

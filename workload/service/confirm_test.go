@@ -4,6 +4,8 @@ package service_test
 
 import (
 	"context"
+	"io"
+	"log"
 	"slices"
 	"testing"
 	"time"
@@ -90,7 +92,7 @@ func exampleOf(t *testing.T, w *workload.Workload, property string, faults world
 func lockAt(new func(c *zk.Conn, path string) workload.Locker) *workload.Workload {
 	return workload.Of(workload.Lock, func(_ workload.Servers, path string) workload.Locker {
 		return &lateLock{new: func() (workload.Locker, error) {
-			conn, _, err := zk.Connect([]string{"zk1:2181", "zk2:2181"}, 4*time.Second, zk.WithLogger(quiet{}))
+			conn, _, err := zk.Connect([]string{"zk1:2181", "zk2:2181"}, 4*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 			return new(conn, path), err
 		}}
 	}, workload.At("zk1:2181", "zk2:2181"))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -54,7 +56,7 @@ func elect(ctx context.Context, servers []string, tells func(leads bool)) error 
 
 // electBy is elect; rank is by what the znodes are ordered.
 func electBy(ctx context.Context, servers []string, tells func(leads bool), rank func(name string) string) error {
-	conn, events, err := zk.Connect(servers, 4*time.Second, zk.WithLogger(quiet{}))
+	conn, events, err := zk.Connect(servers, 4*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 	if err != nil {
 		return err
 	}
@@ -140,7 +142,3 @@ func (e *elector) candidates() ([]string, error) {
 	slices.SortFunc(all, func(a, b string) int { return strings.Compare(e.rank(a), e.rank(b)) })
 	return all, err
 }
-
-type quiet struct{}
-
-func (quiet) Printf(string, ...any) {}

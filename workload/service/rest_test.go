@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -39,7 +41,7 @@ func (r registry) service(says service.Expiry) service.Service {
 }
 
 func (r registry) start(ctx context.Context, i *service.Instance) error {
-	conn, events, err := zk.Connect(i.Servers, 4*time.Second, zk.WithLogger(quiet{}))
+	conn, events, err := zk.Connect(i.Servers, 4*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 	if err != nil {
 		return err
 	}
@@ -123,7 +125,7 @@ func register(conn *zk.Conn) error {
 // keeps is a service whose instances have znodes of fixed names, and take what is there for their own, or replace it.
 func keeps(replaces bool) service.Service {
 	return service.Service{Registers: true, Start: func(ctx context.Context, i *service.Instance) error {
-		conn, _, err := zk.Connect(i.Servers, 4*time.Second, zk.WithLogger(quiet{}))
+		conn, _, err := zk.Connect(i.Servers, 4*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 		if err != nil {
 			return err
 		}
@@ -148,7 +150,7 @@ func keeps(replaces bool) service.Service {
 // What a service at rest follows and has is judged: each mistake, which a published project made, is found.
 func TestExactBrokenAtRest(t *testing.T) {
 	busy := func(ctx context.Context, i *service.Instance) error {
-		conn, _, err := zk.Connect(i.Servers, 4*time.Second, zk.WithLogger(quiet{}))
+		conn, _, err := zk.Connect(i.Servers, 4*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 		if err != nil {
 			return err
 		}
@@ -218,7 +220,7 @@ func TestExactCorrectAtRest(t *testing.T) {
 // Something else of the instance makes an ephemeral znode at that time, which stays.
 func joining(undo bool) service.Service {
 	return service.Service{Undoes: true, Start: func(ctx context.Context, i *service.Instance) error {
-		conn, _, err := zk.Connect(i.Servers, 4*time.Second, zk.WithLogger(quiet{}))
+		conn, _, err := zk.Connect(i.Servers, 4*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -135,7 +136,7 @@ func byName(ctx context.Context, servers []string, tells func(bool)) error {
 // notAlone makes a znode that another instance may have made meanwhile, and then does what failed says.
 func notAlone(failed func(error) error) func(context.Context, *service.Instance) error {
 	return func(ctx context.Context, i *service.Instance) error {
-		conn, _, err := zk.Connect(i.Servers, 4*time.Second, zk.WithLogger(quiet{}))
+		conn, _, err := zk.Connect(i.Servers, 4*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 		if err != nil {
 			return err
 		}
@@ -153,7 +154,7 @@ func notAlone(failed func(error) error) func(context.Context, *service.Instance)
 // following has the first instance follow what the others make: as long as it runs, or until it has seen a change.
 func following(again bool) service.Service {
 	return service.Service{Follows: []string{"/app"}, Start: func(ctx context.Context, i *service.Instance) error {
-		conn, _, err := zk.Connect(i.Servers, 4*time.Second, zk.WithLogger(quiet{}))
+		conn, _, err := zk.Connect(i.Servers, 4*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 		if err != nil {
 			return err
 		}

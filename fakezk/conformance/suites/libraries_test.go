@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 // goZookeeperPart are the tests of go-zookeeper that are always run: transactions, watches after a reconnect, expiry,
@@ -117,7 +119,7 @@ func compareTests(t *testing.T, file, out string, pattern *regexp.Regexp, wanted
 		write(t, file, folded(got))
 	}
 	class := ""
-	for line := range strings.Lines(read(t, file)) {
+	for line := range strings.Lines(testkit.File(t, file)) {
 		if line = strings.TrimSuffix(line, "\n"); strings.HasPrefix(line, "::") {
 			line = class + line
 		}

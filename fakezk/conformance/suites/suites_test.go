@@ -14,6 +14,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/live/ensemble"
 )
 
@@ -85,19 +86,10 @@ func compare(t *testing.T, file string, with setup, play func(*testing.T, side) 
 			if *update && !t.Failed() {
 				write(t, file, got)
 			}
-			same(t, read(t, file), got)
+			same(t, testkit.File(t, file), got)
 		})
 	}
-	t.Run("fake", func(t *testing.T) { same(t, read(t, file), play(t, startFake(t, with))) })
-}
-
-func read(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	t.Run("fake", func(t *testing.T) { same(t, testkit.File(t, file), play(t, startFake(t, with))) })
 }
 
 func write(t *testing.T, file, text string) {

@@ -128,5 +128,5 @@ func (c *terminal) sorted(lines []string) []string {
 
 // compareTerminal plays a transcript with a program.
 func compareTerminal(t *testing.T, file string, with setup, start func(*testing.T, side) *terminal) {
-	compare(t, file, with, func(t *testing.T, at side) string { return start(t, at).play(read(t, file)) })
+	compare(t, file, with, func(t *testing.T, at side) string { return start(t, at).play(testkit.File(t, file)) })
 }
