@@ -69,3 +69,16 @@ func TestAStoppedSearchSaysWhatWaits(t *testing.T) {
 		}
 	}
 }
+
+// A run goes on where all is known, and most come to an end that no run has come to.
+func TestRunsGoOnToEnds(t *testing.T) {
+	w, err := workload.Find("counter", workload.Ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := sim.Config{Strategy: sim.Exhaustive, Faults: world.Quorum, AtMost: 1, Plain: true}
+	r, err := sim.Run(t.Context(), w, cfg)
+	if err != nil || r.Extent.Word != tally.Complete || r.Extent.Runs > 3*r.Extent.Ends {
+		t.Error(r.Extent, err)
+	}
+}

@@ -54,10 +54,12 @@ func (f *frontier) pop(n *node, clients int) bool {
 // link is how a state was come to.
 type link struct{ parent, effect int32 }
 
-// walk is a run that goes along a path, and then does what is not known.
+// walk is a run that goes along a path, and then does what is not known. Where all is known it goes on to a state that
+// the search has not come to, if there is one, so that it shows more, and perhaps an end that is not judged.
 type walk struct {
 	first bool    // from a root that is not known
-	path  []int32 // effects
+	path  []int32 // effects, also of what has been done behind …
+	to    int     // … where it led
 	whole bool    // all states of the path are compared with what is remembered
 	ends  bool    // the path leads to an end, whose execution is to be judged
 	now   state
@@ -69,6 +71,9 @@ type walk struct {
 
 // wholeWalks says that of so many walks one compares all that it comes to.
 const wholeWalks = 8
+
+// walkMax is how many steps a walk takes where all is known: it may go round.
+const walkMax = runner.StepsMax / 2
 
 // mayEvery is of how many states one asks whether the search may go on.
 const mayEvery = 1 << 12
@@ -87,6 +92,7 @@ func (s *search) explore(run func() *world.Run, may func() bool) {
 		}
 		for !s.expand(&n) {
 			s.walk = walk{path: s.pathTo(n.number), whole: s.runs%wholeWalks == 0, ends: s.atEnd(&n.state) && !s.judged(&n.state)}
+			s.walk.to = len(s.walk.path)
 			if len(s.walk.path) >= runner.StepsMax {
 				s.why = fmt.Errorf("an execution took more than %d steps before faults were healed", runner.StepsMax)
 				return
@@ -199,8 +205,9 @@ func (s *search) meet(w *world.View) {
 			s.contradicts(&from, "the torture phase goes on")
 		}
 		s.learned(&from, &k.now, moments)
+		k.path = append(k.path, k.open.effects[len(k.open.effects)-1])
 	case step > 0:
-		if k.now = s.apply(&from, k.path[step-1]); k.whole || step == len(k.path) {
+		if k.now = s.apply(&from, k.path[step-1]); k.whole || step == k.to {
 			to := s.observe(w)
 			s.compare(&from, &to, k.path[step-1], moments)
 		}
@@ -226,35 +233,57 @@ func (s *search) meet(w *world.View) {
 			s.waiting.push(&node{state: s.root}, len(s.hashes))
 		}
 	}
+	if step == len(k.path) {
+		s.goOn(w, step)
+	}
 	if step < len(k.path) {
 		e := &s.memory.effects[k.path[step]]
 		k.doing, k.given, k.open, k.at = e.deed, e.inner, nil, 0
-		return
 	}
-	s.notice(w, &k.now)
-	s.goOn(step)
 }
 
-// goOn chooses a deed that is not known in a state, or an end that is not judged, and gives the run up if there is none.
-func (s *search) goOn(step int) {
+// goOn chooses a deed that is not known in a state, or an end that is not judged, or makes the path longer. It gives the
+// run up if there is nothing of these.
+func (s *search) goOn(w *world.View, step int) {
 	k := &s.walk
-	deeds, _ := s.onOffer(&k.now, s.room[:0])
+	deeds, known := s.onOffer(&k.now, s.room[:0])
+	if !known || k.open != nil || step == k.to {
+		s.notice(w, &k.now)
+		deeds, _ = s.onOffer(&k.now, deeds[:0])
+	}
 	s.room = deeds
 	i := slices.IndexFunc(deeds, func(d int32) bool { return !s.knows(&k.now, d) })
 	switch end := s.atEnd(&k.now); {
 	case s.finished(&k.now):
 		i = -1
-	case end && (i < 0 || k.ends && step == len(k.path)):
+	case end && (i < 0 || k.ends && step == k.to):
 		s.do(idling)
 	case i >= 0:
 		s.do(deeds[i])
 		return
 	default:
-		world.GiveUp(errSeen)
+		e := s.onward(&k.now, deeds)
+		if e < 0 || step >= walkMax {
+			world.GiveUp(errSeen)
+		}
+		k.path = append(k.path, e)
+		return
 	}
 	if s.judged(&k.now) {
 		world.GiveUp(errSeen)
 	}
+}
+
+// onward is an effect of known deeds that leads to a state that the search has not come to, -1 if there is none.
+func (s *search) onward(t *state, deeds []int32) int32 {
+	for _, d := range deeds {
+		for _, e := range s.memory.does[s.doing(t, d)].effects {
+			if next := s.apply(t, e); !s.memory.effects[e].over && !s.seen.has(s.keyOf(&next)) {
+				return e
+			}
+		}
+	}
+	return -1
 }
 
 // do begins a deed of which choices within are made that are not known.
