@@ -2,7 +2,6 @@ package story
 
 import (
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 )
@@ -133,14 +132,6 @@ func (r ComparedRow) Mark() string {
 		return ">"
 	}
 	return "|"
-}
-
-// Class is the class of a row in the page.
-func (r ComparedRow) Class() template.HTMLAttr {
-	if r.Same {
-		return ""
-	}
-	return `class="differs"`
 }
 
 // beside writes the two stories in two columns.

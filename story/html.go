@@ -144,7 +144,8 @@ const (
 	textMax    = 64 << 10 // bytes of the story as text
 )
 
-// clipped returns the story cut to the bounds. It keeps the end of a run, where the violation is, and the cited znodes.
+// clipped returns the story cut to the bounds. It keeps what leads to the end of the cited operations, or to that of the
+// run if something waits for ever, and the cited znodes.
 func (s *Story) clipped(events int) *Story {
 	t := *s.Folded()
 	t.Title, t.Message, t.Note = clip(t.Title, messageMax), clip(t.Message, messageMax), clip(t.Note, messageMax)
@@ -155,8 +156,15 @@ func (s *Story) clipped(events int) *Story {
 			*text = clip(*text, fieldMax)
 		}
 	}
-	if gone := len(t.Events) - events; gone > 0 {
-		t.Events = t.Events[gone:]
+	if all := len(t.Events); all > events {
+		until := all
+		for i, e := range t.Events {
+			if len(s.Waits) == 0 && e.Operation >= 0 && s.Operations[e.Operation].Cited {
+				until = max(events, i+1)
+			}
+		}
+		gone := until - events
+		t.Events, t.Note = t.Events[gone:until], strings.TrimSpace(fmt.Sprintf("%s The pictures show %d of %d events.", t.Note, events, all))
 		for i := range t.Events {
 			e := &t.Events[i]
 			e.From, e.Armed = max(-1, e.From-gone), max(-1, e.Armed-gone)

@@ -21,6 +21,7 @@ const (
 	chartTop   = 26.0
 	axisHeight = 24.0
 	labelLine  = 16.0
+	labelGap   = 3.0 // of a label and the line of its step
 	barHeight  = 18.0
 	stripGap   = 4.0
 	strip      = 6.0
@@ -71,7 +72,7 @@ func newCertificate(s prose, frames []frame) *certificate {
 // layRows puts each operation into the first row of its user with room.
 func (c *certificate) layRows() {
 	for i, o := range c.story.Operations {
-		if len(c.frames) == 0 || !o.Cited && o.Return >= 0 && o.Return < c.frames[0].Step {
+		if len(c.frames) == 0 || !o.Cited && (o.Return >= 0 && o.Return < c.frames[0].Step || o.Call > c.frames[len(c.frames)-1].Step) {
 			continue
 		}
 		at := slices.IndexFunc(c.rows,
@@ -129,7 +130,7 @@ func (c *certificate) layLabels(r *chartRow) {
 			broken := breakLines(c.story.short(o.label()), chartColumns, "", "")
 			for _, text := range slices.Backward(broken) {
 				width := boldWidth(text)
-				x := max(chartLeft, min(c.x(o.Call), chartWidth-width))
+				x := max(chartLeft, min(c.x(o.Call), chartWidth-width-labelGap))
 				line := slices.IndexFunc(lines, func(taken [][2]float64) bool { return free(taken, x, x+width) })
 				if !asked && (line != 0 || len(broken) > 1) {
 					break
@@ -231,7 +232,7 @@ func (c *certificate) row(r chartRow) {
 		if c.story.Operations[l.operation].Cited {
 			class = "asked"
 		}
-		c.canvas.text(class, l.x, r.top-5-float64(l.line)*labelLine, l.text)
+		c.canvas.text(class, l.x+labelGap, r.top-5-float64(l.line)*labelLine, l.text)
 	}
 }
 
@@ -301,13 +302,13 @@ func (c *certificate) begin(step int64) float64 {
 	return c.x(step)
 }
 
-// faults marks the faults: in the row of the client, or above all.
+// faults marks the faults: in the row of the client, or below all.
 func (c *certificate) faults() {
 	for _, e := range c.story.Events {
 		if e.Kind != kindFault {
 			continue
 		}
-		at := chartTop + 2
+		at := c.height - 7
 		for _, r := range c.rows {
 			if r.client == e.Client && r.sessions {
 				at = r.top + barHeight/2

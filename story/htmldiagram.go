@@ -18,20 +18,20 @@ import (
 const (
 	rowHeight   = 24.0
 	lineHeight  = 15.0 // of further lines of a row's text
-	headHeight  = 46.0
+	headHeight  = 48.0
 	footHeight  = 14.0
 	gutterGap   = 16.0 // beside steps and times
-	edgeGap     = 14.0 // left of the servers
+	edgeGap     = 12.0 // left of the servers
 	serverGap   = 20.0
-	laneGap     = 44.0 // right of the servers
+	laneGap     = 36.0 // right of the servers
 	clientGap   = 32.0
-	bandWidth   = 22.0 // of a session
+	bandWidth   = 20.0 // of a session
 	barWidth    = 8.0  // of an operation
 	curveWidth  = 104.0
 	curveMargin = 26.0
 )
 
-// textColumns is the width of texts in characters: with two clients they fit a telephone.
+// textColumns is the width of texts in characters. With many lanes they and the texts are narrower: they fit a telephone.
 const textColumns = 38
 
 type diagram struct {
@@ -49,10 +49,11 @@ type diagram struct {
 	times   float64 // and of the times
 	curve   float64 // x of the curve
 	width   float64
+	crowd   int // clients after the second, and servers after the first, at most 4
 }
 
 func newDiagram(s prose, frames []frame) *diagram {
-	d := &diagram{story: s, frames: frames, tops: []float64{headHeight}}
+	d := &diagram{story: s, frames: frames, tops: []float64{headHeight}, crowd: min(4, max(0, len(s.Clients)+max(s.Servers, 1)-3))}
 	d.layRows()
 	d.layLanes()
 	d.layFrames()
@@ -74,7 +75,7 @@ func (d *diagram) layRows() {
 }
 
 func (d *diagram) layRow(text string) {
-	lines := breakLines(text, textColumns, "", "")
+	lines := breakLines(text, textColumns-3*d.crowd, "", "")
 	d.lines = append(d.lines, lines)
 	d.tops = append(d.tops, d.bottom()+rowHeight+float64(len(lines)-1)*lineHeight)
 }
@@ -87,17 +88,18 @@ func (d *diagram) layLanes() {
 		d.servers = append(d.servers, x+float64(i)*serverGap)
 	}
 	x = d.servers[len(d.servers)-1] + laneGap
+	gap := clientGap - 3*float64(d.crowd)
 	for i, c := range d.story.Clients {
-		d.clients = append(d.clients, x+float64(i)*clientGap)
+		d.clients = append(d.clients, x+float64(i)*gap)
 		name = max(name, boldWidth(c.Name))
 	}
-	d.names = x + float64(len(d.clients)-1)*clientGap + bandWidth
+	d.names = x + float64(len(d.clients)-1)*gap + bandWidth
 	d.texts = d.names + name + gutterGap/2
 	for _, lines := range d.lines {
 		text = max(text, widest(lines))
 	}
 	d.width = d.texts + text + gutterGap
-	if len(d.story.Curve) > 0 {
+	if d.story.Pivot != nil && d.story.Pivot.Step > 0 { // else the curve is flat
 		d.curve = d.width
 		d.width += curveWidth + curveMargin + boldWidth("0 → 100 %")
 	}
@@ -163,13 +165,13 @@ func (d *diagram) draw(id string) template.HTML {
 	d.shades()
 	d.gutter()
 	d.drawCurve()
-	d.heads()
 	d.drawSessions()
 	d.lifelines()
 	d.operations()
 	d.arrows()
 	d.tell()
 	d.hits()
+	d.heads()
 	label := fmt.Sprintf("Space-time diagram of %d steps with %d clients; the same is told below as text",
 		len(d.frames), len(d.story.Clients))
 	return d.svg(id, label, d.width, d.bottom()+footHeight)
@@ -199,11 +201,7 @@ func (d *diagram) bracket() {
 
 // gutter writes steps and times.
 func (d *diagram) gutter() {
-	d.canvas.text("head end", d.steps, headHeight-14, "step")
 	before := ""
-	if d.times > d.steps {
-		d.canvas.text("head end", d.times, headHeight-14, "time")
-	}
 	for _, f := range d.frames {
 		if f.Bottom == f.Top {
 			continue
@@ -218,15 +216,33 @@ func (d *diagram) gutter() {
 	}
 }
 
+// heads are of the columns. They stay in the window while the page is scrolled.
 func (d *diagram) heads() {
+	d.open("heads", "")
+	defer d.close()
+	d.rect("ground", 0, 0, d.width, headHeight, 0)
+	d.canvas.text("head end", d.steps, headHeight-14, "step")
+	if d.times > d.steps {
+		d.canvas.text("head end", d.times, headHeight-14, "time")
+	}
 	for i, c := range d.story.Clients {
 		d.canvas.text("head column", d.clients[i], headHeight-20, c.Name)
 	}
-	d.canvas.text("head", d.servers[0]-edgeGap/2, headHeight-34, "ZooKeeper")
+	for _, s := range d.story.Sessions {
+		if s.Begin <= 0 { // any other begin has a row
+			d.canvas.text("sessionname", d.clients[s.Client], headHeight-7, s.Name)
+		}
+	}
+	d.canvas.text("head", d.servers[0]-edgeGap/2, headHeight-35, "ZooKeeper")
 	for i, x := range d.servers {
 		if len(d.servers) > 1 {
 			d.canvas.text("head column", x, headHeight-7, strconv.Itoa(i))
 		}
+	}
+	if d.curve > 0 {
+		d.canvas.text("head", d.curve, headHeight-28, "chance of the bug")
+		d.canvas.text("head", d.curve, headHeight-12, "0")
+		d.canvas.text("head end", d.curve+curveWidth, headHeight-12, "100 %")
 	}
 }
 
@@ -238,9 +254,6 @@ func (d *diagram) drawSessions() {
 		for _, span := range d.story.spans(s) {
 			from, until := d.begin(span.from), d.at(span.until)
 			d.rect(span.class, x, from, bandWidth, until-from, 3)
-		}
-		if s.Begin <= 0 { // any other begin has a row
-			d.canvas.text("sessionname", d.clients[s.Client], headHeight-7, s.Name)
 		}
 		d.close()
 	}

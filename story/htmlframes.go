@@ -98,4 +98,4 @@ func (s prose) line(e Event) string {
 	return s.user(e.Client, max(e.User, 0)) + ": " + s.words(e)
 }
 
-func seconds(ms int64) string { return fmt.Sprintf("%.3f s", float64(ms)/1000) }
+func seconds(ms int64) string { return fmt.Sprintf("%v s", float64(ms)/1000) }

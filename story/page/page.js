@@ -54,7 +54,7 @@
     const f = data.frames[frame];
     scrub.value = frame;
     const moves = data.frames.some((other) => other.time !== f.time);
-    const at = (f.time ? "step " : "stamp ") + f.step + (moves ? " · " + f.time : "");
+    const at = "step " + f.step + (moves && f.time ? " · " + f.time : "");
     scrub.setAttribute("aria-valuetext", at);
     $("at").textContent = at;
     $("share").textContent = f.share < 0 ? "" : "from here, " + f.share + " % of random runs end in " + $("share").dataset.property;
@@ -65,7 +65,12 @@
     }));
     $("said").textContent = "";
     $("tree").replaceChildren(...data.znodes.map((z) => row(z, f.step)).filter((r) => r));
-    if (cursor) { cursor.setAttribute("x1", f.x); cursor.setAttribute("x2", f.x); }
+    if (cursor) {
+      cursor.setAttribute("x1", f.x);
+      cursor.setAttribute("x2", f.x);
+      const card = certificate.parentElement; // follows, where it is narrower than its picture
+      if (follow) card.scrollLeft = f.x * certificate.clientWidth / certificate.viewBox.baseVal.width - card.clientWidth / 2;
+    }
     for (const p of pictures) {
       const [top, bottom] = p.id === "folded" ? [f.foldedTop, f.foldedBottom] : [f.top, f.bottom];
       p.querySelector(".now").setAttribute("y", top);
@@ -93,8 +98,15 @@
   // reveal scrolls as little as is needed for a row of the diagram to be seen.
   const reveal = (box) => {
     const low = (window.innerWidth > 900 ? window.innerHeight : document.querySelector(".scrubber").getBoundingClientRect().top) - 12;
-    const by = box.bottom > low ? box.bottom - low : box.top < 12 ? box.top - 12 : 0;
+    const by = box.bottom > low ? box.bottom - low : box.top < 60 ? box.top - 60 : 0;
     if (by) window.scrollBy({ top: by });
+  };
+
+  // pin keeps the heads of the columns in the window.
+  const pin = () => {
+    const p = shown(), { width, height } = p.viewBox.baseVal, box = p.getBoundingClientRect();
+    const by = Math.max(0, Math.min(-box.top * width / box.width, height - 100));
+    p.querySelector(".heads").setAttribute("transform", "translate(0 " + by + ")");
   };
 
   // nearest finds the frame under the pointer, in the certificate's units.
@@ -189,6 +201,7 @@
       ";background:var(--card);font:12px system-ui,sans-serif}.now,.cursor{display:none}";
     svg.prepend(style, document.querySelector(".tips defs").cloneNode(true));
     svg.removeAttribute("style");
+    svg.querySelector(".heads")?.removeAttribute("transform");
     svg.setAttribute("width", width);
     svg.setAttribute("height", height);
     return { width, height, text: new XMLSerializer().serializeToString(svg) };
@@ -233,6 +246,8 @@
     if (hit.classList.contains("number")) copyLink();
   });
   if (pictures.length) {
+    addEventListener("scroll", pin);
+    addEventListener("beforeprint", () => document.querySelectorAll(".heads").forEach((e) => e.removeAttribute("transform")));
     $("smaller").addEventListener("click", () => resize(-1));
     $("natural").addEventListener("click", () => resize(0));
     $("larger").addEventListener("click", () => resize(1));

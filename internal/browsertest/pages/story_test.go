@@ -117,6 +117,12 @@ func onTelephone(t *testing.T, b *browsertest.Browser) {
 	if top() != open {
 		t.Errorf("open again the panel begins at %v, and did at %v", top(), open)
 	}
+	if top := browsertest.Eval[float64](b, `new Promise((done) => {
+		addEventListener("scroll", () => requestAnimationFrame(() => done(document.querySelector("#diagram .heads").getBoundingClientRect().top)), {once: true});
+		scrollTo({top: scrollY + document.querySelector("#diagram").getBoundingClientRect().top + 200, behavior: "instant"});
+	})`); top < -1 || top > 1 {
+		t.Errorf("where the diagram is scrolled its heads are at %v", top)
+	}
 	one := browsertest.Eval[bool](b, `document.getElementById("at").getBoundingClientRect().bottom > document.getElementById("link").getBoundingClientRect().top`)
 	if !one {
 		t.Error("the button for the link is not on the line of the step")
@@ -341,15 +347,17 @@ func legible(t *testing.T, b *browsertest.Browser) {
 	}
 }
 
-// overlapping finds texts of one picture whose boxes overlap by more than a pixel.
+// overlapping finds texts and bolts of one picture whose boxes overlap by more than a pixel. Heads lie on what is scrolled.
 const overlapping = `[...document.querySelectorAll("svg.picture")].flatMap((svg) => {
-  const texts = [...svg.querySelectorAll("text")].map((e) => [e.textContent, e.getBoundingClientRect()]);
+  const pinned = svg.querySelector(".heads")?.transform.baseVal.numberOfItems ? ".heads *" : "none";
+  const texts = [...svg.querySelectorAll("text, #certificate .bolt")].filter((e) => !e.matches(pinned))
+    .map((e) => [e.textContent || "a fault", e.getBoundingClientRect()]);
   const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
     Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
   return texts.flatMap(([t, a], i) => texts.slice(i + 1).filter(([, b]) => meet(a, b)).map(([u]) => t + " / " + u));
 })`
 
-// cut finds texts that are not wholly in their picture, rows of the diagram that do not say all of what their title says,
+// cut finds numbers on several lines, texts that are not wholly in their picture, rows of the diagram that do not say all of what their title says,
 // arrows that end among the texts, and elements of the page that are wider than they may be.
 const cut = `[...document.querySelectorAll("svg.picture:not([hidden])")].flatMap((svg) => {
   const box = svg.getBoundingClientRect(), of = (e) => e.getBoundingClientRect(), bare = (t) => t.replace(/\s/g, "");
@@ -363,7 +371,12 @@ const cut = `[...document.querySelectorAll("svg.picture:not([hidden])")].flatMap
     ...[...svg.querySelectorAll(".message")].filter((e) => of(e).right > told),
   ].map((e) => e.textContent || e.className.baseVal);
 }).concat([...document.querySelectorAll("body, header, main, .scrubber, .hint, .card:not(.flow):not(.certificate), h1, button")]
-  .filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.id || e.className || e.tagName))`
+  .filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.id || e.className || e.tagName))
+  .concat([...document.querySelectorAll(".number")].filter((e) => {
+    const range = document.createRange();
+    range.selectNodeContents(e);
+    return range.getClientRects().length > 1;
+  }).map((e) => e.textContent))`
 
 // big is a story with many clients and nothing minimised.
 func big(t *testing.T, id string, clients int) *story.Story {
@@ -411,6 +424,14 @@ func labelsAreWhole(t *testing.T, b *browsertest.Browser) {
 				t.Errorf("%s, %d clients, at %d pixels: not whole are %q", name, len(s.Clients), width, texts)
 			}
 			legible(t, b)
+			whole := len(s.Clients) == 5 && width == 420
+			if beyond := browsertest.Eval[[]string](b, `[...document.querySelectorAll("#diagram text, #folded text")].filter((e) => e.getBoundingClientRect().right > innerWidth)
+				.map((e) => e.textContent)`); whole && len(beyond) > 0 {
+				t.Errorf("%s: beyond a telephone's window are %q", name, beyond)
+			}
+			if asked := browsertest.Eval[int](b, `document.querySelectorAll("#diagram .operation.asked").length`); whole && asked == 0 {
+				t.Errorf("%s: the operations in question are not among those drawn", name)
+			}
 			if tops := browsertest.Eval[int](b, `new Set([...document.querySelectorAll(".row .card")].map((e) => e.getBoundingClientRect().top)).size`); width == 1400 && tops != 1 {
 				t.Errorf("%s: the cards of one row begin at %d heights", name, tops)
 			}
