@@ -2,12 +2,13 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/cli/judges"
 	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
@@ -16,8 +17,8 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// judgedByProperties are the kinds whose histories have no model; of some of them package judges judges histories.
-var judgedByProperties = []string{"lockingqueue", "membership", "twophase", "registry", "cache", "ids", "shards"}
+// judgedByProperties are the kinds whose histories have neither a model nor a judge of their own.
+var judgedByProperties = []string{"cache", "ids", "shards"}
 
 // The model accepts the histories of correct recipes on real servers, as the run did, and is no laxer than the object
 // where that has a size.
@@ -29,20 +30,17 @@ func TestModelsFitHistoriesOfRealServers(t *testing.T) {
 		if has := err == nil; has == slices.Contains(judgedByProperties, e.Kind) {
 			t.Errorf("the model of %s: %v", e.Kind, err)
 		}
-		if err != nil && !judges.Knows(e.Kind) || strings.HasPrefix(e.Recipe, "published/") {
+		if err != nil || strings.HasPrefix(e.Recipe, "published/") {
 			continue
 		}
-		dir, verdict := e.Kind+"-"+output.Flat(e.Recipe), "ok"
-		if err != nil {
-			m.Flags, verdict = "--model "+e.Kind, "not judged"
-		}
+		dir := e.Kind + "-" + output.Flat(e.Recipe)
 		object(t, console.ExitOK, "live", e.Kind, "--recipe", e.Recipe, "--servers", servers,
 			"--episodes", "8", "--seed", "1", "--out", dir)
 		made, err := index.Build(t.Context(), dir, index.Options{Model: output.ModelOf})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(made.Histories) != 1 || made.Histories[0].Verdict != verdict || made.Histories[0].Model != m.Name {
+		if len(made.Histories) != 1 || made.Histories[0].Verdict != "ok" || made.Histories[0].Model != m.Name {
 			t.Errorf("%s (%s): %+v; %+v", e.Kind, e.Recipe, made.Histories, made.Problems)
 		}
 		if status, out, _ := command(t, append([]string{"check", dir + "/" + index.HistoryName},
@@ -52,6 +50,29 @@ func TestModelsFitHistoriesOfRealServers(t *testing.T) {
 		if status, out, messages := command(t, "check", dir); status != console.ExitOK || messages != "" {
 			t.Errorf("torture check of the folder: %s%s", out, messages)
 		}
+	}
+}
+
+// The index of a folder has the verdict of the judge of a kind without a model, and the story.
+func TestIndexHasVerdictOfJudge(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"result.json": `{"workload":"lockingqueue","recipe":"ours","backend":"ensemble","verdict":"ok","violations":[]}`,
+		index.HistoryName: `{"client":1,"op":"offer","arg":"a","result":null,"outcome":"ok","call":1,"return":2}
+{"client":2,"op":"claim","arg":null,"result":"a","outcome":"ok","call":3,"return":4}
+{"client":3,"op":"claim","arg":null,"result":"a","outcome":"ok","call":5,"return":6}
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, err := index.Build(t.Context(), dir, index.Options{Model: output.ModelOf})
+	if err != nil || len(made.Histories) != 1 || len(made.Problems) > 0 {
+		t.Fatalf("%v: %+v", err, made)
+	}
+	if h := made.Histories[0]; h.Verdict != "violation" || h.Model != "lockingqueue" || h.Story == "" || !strings.HasPrefix(h.Reason, "exclusion: ") {
+		t.Errorf("the index says %+v", h)
 	}
 }
 

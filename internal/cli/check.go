@@ -109,9 +109,8 @@ func (k *checkCmd) Run(c *console.Context) error {
 	for _, note := range in.notes {
 		fmt.Fprintf(c.Stderr, "%s: %s\n", k.File, note)
 	}
-	if judges.Knows(in.model.Name) && (k.Window > 0 || k.StaleReads || k.HTML != "") {
-		return fmt.Errorf("histories of a %s are judged whole, by the judge of that kind: leave out --window, --stale-reads "+
-			"and --html (torture explain --html tells their story)", in.model.Name)
+	if judges.Knows(in.model.Name) && (k.Window > 0 || k.StaleReads) {
+		return fmt.Errorf("histories of a %s are judged whole, by the judge of that kind: leave out --window and --stale-reads", in.model.Name)
 	}
 	judge := k.whole
 	if k.Window > 0 {

@@ -71,9 +71,6 @@ func openRun(dir string) (*recorded, error) {
 		return nil, errors.New("a simulated run writes no history, but counterexamples: run torture replay or torture explain")
 	}
 	model, err := output.ModelOf(begin.Workload, begin.Recipe)
-	if judges.Knows(begin.Workload) {
-		model.Model, err = modelNamed(begin.Workload, linearizability.Parameters{})
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,8 @@ type Problem struct{ File, Text string }
 // Model is the model of a recipe's histories.
 type Model struct {
 	linearizability.Model
-	Flags string // the same, as flags of torture check
+	Flags string                                                    // the same, as flags of torture check
+	Check func(h linearizability.History) []linearizability.Verdict // instead of [linearizability.Check], if set
 }
 
 // Options configure [Build].

@@ -66,8 +66,13 @@ func (b *builder) judge(m Model, objects []object, end time.Time) (worst lineari
 				Reason: fmt.Sprintf("the time that an index takes for judging, %v, was over; by itself: %s check FILE %s",
 					b.options.Judging, b.options.Command, m.Flags)}, nil
 		}
-		v := linearizability.Check(m.Model, o.operations,
-			linearizability.Options{Timeout: min(left, 10*time.Second)})[0]
+		check := m.Check
+		if check == nil {
+			check = func(h linearizability.History) []linearizability.Verdict {
+				return linearizability.Check(m.Model, h, linearizability.Options{Timeout: min(left, 10*time.Second)})
+			}
+		}
+		v := check(o.operations)[0]
 		switch v.Outcome {
 		case linearizability.Violation:
 			return v, o.operations

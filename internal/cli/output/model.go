@@ -3,15 +3,20 @@ package output
 import (
 	"fmt"
 
+	"github.com/zktorture/zktorture/internal/cli/judges"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/story/index"
 	"github.com/zktorture/zktorture/workload"
 )
 
-// ModelOf returns the model that a recipe's workload judges its histories by. The error is for recipes judged by
+// ModelOf returns the model that a recipe's workload judges its histories by, or its judge. The error is for recipes judged by
 // properties only, and for objects of unknown size.
 func ModelOf(kind, recipe string) (index.Model, error) {
+	if judges.Knows(kind) {
+		check := func(h linearizability.History) []linearizability.Verdict { return judges.Check(kind, h) }
+		return index.Model{Model: linearizability.Model{Name: kind}, Flags: "--model " + kind, Check: check}, nil
+	}
 	m, err := linearizabilityOf(kind, recipe)
 	if err == nil && m.Name == "" {
 		err = fmt.Errorf("histories of %s have no model", kind)

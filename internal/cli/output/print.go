@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/cli/judges"
 	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/internal/wholefile/formats"
 	"github.com/zktorture/zktorture/live"
@@ -275,10 +274,7 @@ func FollowUps(backend string, r sim.Result, s console.Streams, file string) []s
 		return []string{"replay: " + s.Self + " replay " + file, "explain: " + s.Self + " explain " + file}
 	}
 	m, err := ModelOf(r.Workload, r.Recipe)
-	switch {
-	case judges.Knows(r.Workload):
-		m.Flags = "--model " + r.Workload
-	case err != nil:
+	if err != nil {
 		return []string{"history: " + file}
 	}
 	flags := file + " " + m.Flags
