@@ -298,6 +298,8 @@ var staticTemplate = template.Must(template.New("static.html").Funcs(template.Fu
 			return count(n)
 		case int:
 			return count(n)
+		case float64:
+			return count(int64(n + 0.5))
 		}
 		return fmt.Sprint(n)
 	},

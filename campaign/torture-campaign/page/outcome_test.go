@@ -108,7 +108,7 @@ func TestReportInBrowser(t *testing.T) {
 	for section, want := range map[string][]string{
 		"header": {"violation", "1 new, 1 known, 1 not seen"},
 		"#red":   {"WHY IT IS UNKNOWN", "No result of unit 4: it froze"},
-		"#broken": {"1 NEW, 1 KNOWN", o.Report.Jobs[0].Failures[0].Property, "new", "ongoing", "order", "client",
+		"#broken": {"1 new, 1 known", o.Report.Jobs[0].Failures[0].Property, "new", "ongoing", "order", "client",
 			"how " + o.Report.Jobs[0].Job.Kind + " " + o.Report.Jobs[0].Job.Recipe + " breaks "},
 		"#new": {o.Report.Jobs[0].Failures[0].Message, "the story of ", "torture replay stories/job0-0.json",
 			"First seen 2026-11-23 22:00 UTC, commit fedcba98765…"},

@@ -195,8 +195,8 @@ func TestThresholds(t *testing.T) {
 	}
 	text := pageOf(t, map[string]string{"result.json": strings.Replace(string(result), `{`, `{"thresholds":[{"operation":"release","quantile":"p99",`+
 		`"limit_s":0.015,"took_s":0.0152,"count":45,"verdict":"violation"},{"operation":"get","quantile":"max","limit_s":1,"took_s":0,"count":0,"verdict":"unknown"}],`, 1)})
-	wantInOrder(t, text, "too slow : release took 15.2ms (p99) and may take 15ms, while nothing struck. No promise", "servers were hurt once",
-		"Thresholds", "release p99 15.2ms 15ms 45 violation", "get max not known 1s 0 unknown")
+	wantInOrder(t, text, "too slow : release took 15.2 ms (p99) and may take 15 ms, while nothing struck. No promise", "servers were hurt once",
+		"Thresholds", "release p99 15.2 ms 15 ms 45 violation", "get max not known 1 s 0 unknown")
 }
 
 // The exit status is that of the worst, and a promise counts first.

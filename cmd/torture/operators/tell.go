@@ -241,6 +241,11 @@ func took(ns int64) string {
 			break
 		}
 	}
+	return spaced(d)
+}
+
+// spaced writes a duration with a space before its unit, if that is one.
+func spaced(d time.Duration) string {
 	text := d.String()
 	if i := strings.IndexFunc(text, unicode.IsLetter); d < time.Minute {
 		text = text[:i] + "\u00a0" + text[i:]

@@ -111,5 +111,5 @@ func (r *result) broken() (broken []string) {
 
 // secsTook has more digits than took: what took a little more than it may is not said to take the same.
 func secsTook(seconds float64) string {
-	return time.Duration(seconds * 1e9).Round(10 * time.Microsecond).String()
+	return spaced(time.Duration(seconds * 1e9).Round(10 * time.Microsecond))
 }

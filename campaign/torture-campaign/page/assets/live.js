@@ -121,7 +121,7 @@
     if (drawnMatrix === (drawnMatrix = JSON.stringify(m))) return;
     const table = document.querySelector("#coverage table"), head = make("tr"), body = [];
     at("coverage").hidden = m.rows.length === 0;
-    head.append(Object.assign(make("th", "", "operation"), { scope: "col" }), ...m.faults.map((f) => Object.assign(make("th", "", f), { scope: "col" })));
+    head.append(Object.assign(make("th", "", "operation"), { scope: "col" }), ...m.faults.map((f) => Object.assign(make("th", "number", f), { scope: "col" })));
     let kind = null;
     for (const r of m.rows) {
       if (r.kind !== kind) {
