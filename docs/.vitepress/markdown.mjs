@@ -76,10 +76,22 @@ function fenceIndented({ tokens }) {
   })
 }
 
+// labelCells gives each cell of a table the head of its column, which it shows on a telephone.
+function labelCells({ tokens }) {
+  let heads = [], column = 0
+  tokens.forEach((token, i) => {
+    if (token.type === 'table_open') heads = []
+    if (token.type === 'tr_open') column = 0
+    if (token.type === 'th_open') heads.push(tokens[i + 1].content.replaceAll('`', ''))
+    if (token.type === 'td_open') token.attrSet('data-label', heads[column++])
+  })
+}
+
 export function extend(md) {
   md.core.ruler.push('stories', embedStories)
   md.core.ruler.push('indented', fenceIndented)
   md.core.ruler.push('github', linkToGitHub)
+  md.core.ruler.push('labels', labelCells)
   md.core.ruler.push('comments', hideComments)
   const { text } = md.renderer.rules // {{ is no template here
   md.renderer.rules.text = (...args) => text(...args).replaceAll('{{', '&#123;&#123;')

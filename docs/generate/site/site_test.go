@@ -180,12 +180,23 @@ func accessible(b *browsertest.Browser) {
 	b.Axe()
 }
 
+// fits checks that the open page is no wider than a telephone, and that of its tables and headings nothing is hidden.
 func fits(t *testing.T, b *browsertest.Browser) {
 	t.Helper()
+	if cut := browsertest.Eval[[]string](b, cutTables); len(cut) > 0 {
+		t.Errorf("cut, or without their labels, are tables: %q", cut)
+	}
 	if wide := browsertest.Eval[int](b, "document.documentElement.scrollWidth"); wide > narrow {
 		t.Errorf("the page is %d pixels wide on a screen of %d", wide, narrow)
 	}
 }
+
+// cutTables lists tables of many columns that are wider than their box, or have a cell that is not labelled beside its text.
+const cutTables = `[...document.querySelectorAll(".table:has(th:nth-child(4))")].filter((e) => e.scrollWidth > e.clientWidth + 1 ||
+  [...e.querySelectorAll("td:not(:empty)")].some((cell, i) => {
+    const label = getComputedStyle(cell, "::before"), first = cell === cell.parentElement.cells[0]
+    return first ? label.display !== "none" : label.content === "none" || parseFloat(label.width) > parseFloat(getComputedStyle(cell).paddingLeft)
+  })).map((e) => e.textContent.trim().slice(0, 60))`
 
 // entries is how many lines a group of the sidebar may show at once.
 const entries = 12
@@ -225,11 +236,16 @@ func copies(t *testing.T, b *browsertest.Browser) {
 	}
 }
 
-// folded checks that the table of the zoo does not come all at once.
+// folded checks that the table of the zoo does not come all at once, and that a telephone shows long tables whole.
 func folded(t *testing.T, b *browsertest.Browser) {
 	open(b, "reference/zoo.html", browsertest.Light)
 	if high := browsertest.Eval[int](b, "document.documentElement.scrollHeight"); high > 2000 {
 		t.Errorf("the zoo is %d pixels high", high)
+	}
+	for _, page := range []string{"reference/zoo.html", "found.html"} {
+		b.Open(filepath.Join(built, page), narrow, 800, browsertest.Dark)
+		browsertest.Eval[bool](b, `(document.querySelectorAll("main details").forEach((e) => { e.open = true }), true)`)
+		fits(t, b)
 	}
 }
 
