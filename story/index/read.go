@@ -57,6 +57,11 @@ func (b *builder) runs(first json.RawMessage, rest *json.Decoder, name string) e
 		if err := json.Unmarshal(next, &run); err != nil {
 			return err
 		}
+		for _, limit := range run.Thresholds {
+			if limit.Verdict == "violation" || run.Verdict == "ok" && limit.Verdict != "ok" {
+				run.Verdict, run.Reason = limit.Verdict, "operations took longer than a threshold allows, or that is not known"
+			}
+		}
 		b.index.Runs = append(b.index.Runs, run)
 		next = nil
 		if err := rest.Decode(&next); err == io.EOF {

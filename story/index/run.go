@@ -22,6 +22,9 @@ type Run struct {
 	Verdict    string         `json:"verdict"`
 	Reason     string         `json:"reason"`
 	Elapsed    float64        `json:"elapsed_s"`
+	Thresholds []struct {
+		Verdict string `json:"verdict"`
+	} `json:"thresholds"` // of torture live: a broken one is a violation, too
 
 	// Violations is a list of finding, or another type in other lists of runs.
 	Violations json.RawMessage `json:"violations"`

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/browsertest"
@@ -45,6 +46,9 @@ func TestOperatorsPageInBrowser(t *testing.T) {
 				t.Errorf("%d pixels: cut, or over another label: %q", width, cut)
 			}
 		}
+	}
+	if title := browsertest.Eval[string](b, `document.querySelector("h1").innerText`); !strings.HasPrefix(title, "violation: lock") {
+		t.Errorf("of a run that was too slow the page says %q", title)
 	}
 	b.AxeEverywhere(filepath.Join(dir, index.Name))
 }
