@@ -10,6 +10,7 @@ import (
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/workload"
 )
 
 // fixed stands for the recipe that is like one with a known bug, without the bug.
@@ -79,6 +80,11 @@ func (e *explainCmd) besideFile(c *console.Context) (*story.Story, error) {
 	if unreadable != nil {
 		return nil, err
 	}
+	return replayed(w, example)
+}
+
+// replayed is the story of a counterexample, also of one in which nothing breaks.
+func replayed(w *workload.Workload, example *sim.Counterexample) (*story.Story, error) {
 	r, err := sim.Replay(w, example)
 	if err != nil {
 		return nil, err
@@ -99,9 +105,5 @@ func (e *explainCmd) besideRecipe(c *console.Context, recipe string) (*story.Sto
 	if example.Wire {
 		w = w.OverWire()
 	}
-	r, err := sim.Replay(w, example)
-	if err != nil {
-		return nil, err
-	}
-	return story.Of(example, w, r), nil
+	return replayed(w, example)
 }

@@ -39,7 +39,7 @@ func (r *liveCmd) clients(c *console.Context, out *output.Folder, way reach.Acce
 			all.starts = processRounds
 		} else {
 			all.open = func(ctx context.Context) (*live.Session, error) {
-				return OpenSession(ctx, way, servers, r.linked())
+				return OpenSession(ctx, way, servers, r.may != 0) // faults need links
 			}
 		}
 		if !r.needsProcesses() {

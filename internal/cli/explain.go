@@ -113,7 +113,7 @@ func (e *explainCmd) storyOf(c *console.Context, file string) (*story.Story, err
 	format := formatOf(file)
 	switch {
 	case format == story.Format:
-		return readStory(file)
+		return readFile(file, reading.Read)
 	case e.Model != "" && format == "":
 		return e.ofHistory(c, file)
 	}
@@ -144,14 +144,14 @@ func formatOf(name string) string {
 	return ""
 }
 
-// readStory reads a story that --json has written.
-func readStory(name string) (*story.Story, error) {
+// readFile reads what a file has.
+func readFile[T any](name string, read func(io.Reader) (T, error)) (what T, err error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return what, err
 	}
 	defer file.Close()
-	return reading.Read(file)
+	return read(file)
 }
 
 // ofHistory tells of the first object whose operations are not in order.
@@ -184,7 +184,7 @@ func (e *explainCmd) ofHistory(c *console.Context, file string) (*story.Story, e
 
 // loadExample reads a counterexample and finds its workload.
 func loadExample(c *console.Context, name string) (*sim.Counterexample, *workload.Workload, error) {
-	example, err := console.Interruptible(c, func() (*sim.Counterexample, error) { return readExample(name) })
+	example, err := console.Interruptible(c, func() (*sim.Counterexample, error) { return readFile(name, sim.ReadCounterexample) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -198,15 +198,6 @@ func loadExample(c *console.Context, name string) (*sim.Counterexample, *workloa
 		w = w.OverWire()
 	}
 	return example, w, err
-}
-
-func readExample(name string) (*sim.Counterexample, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return sim.ReadCounterexample(file)
 }
 
 // tell tells the story of a counterexample, with follow-up commands if it is in a file.
@@ -244,13 +235,6 @@ func storyOf(c *console.Context, w *workload.Workload, example *sim.Counterexamp
 		return fmt.Sprintf("%s\n\nThere is no story: %v\n", example.Message, err)
 	}
 	return s.Text(story.TextOptions{})
-}
-
-// brief are the options of what is read first.
-func brief(s console.Streams) story.TextOptions {
-	o := textOptions(s)
-	o.Brief = true
-	return o
 }
 
 // textOptions are those for standard output: its colours, and the terminal's width.

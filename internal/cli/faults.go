@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -55,9 +54,6 @@ func (r *liveCmd) noProcesses(w *workload.Workload) error {
 	return err
 }
 
-// linked reports whether a fault may strike clients, or the servers behind them, so that links are needed.
-func (r *liveCmd) linked() bool { return r.may != 0 }
-
 // unhurt are those of the faults that spare the run's servers.
 func (r *liveCmd) unhurt(set strike.Set) (spared strike.Set) {
 	for f := range (set & live.ServerFaults).Each() {
@@ -102,12 +98,7 @@ func (r *liveCmd) readPlan() (*live.FaultPlan, error) {
 	if r.Repeat == "" {
 		return nil, nil
 	}
-	in, err := os.Open(r.Repeat)
-	if err != nil {
-		return nil, console.OfFile("--faults-from "+r.Repeat, err)
-	}
-	defer in.Close()
-	plan, err := live.ReadFaultPlan(in)
+	plan, err := readFile(r.Repeat, live.ReadFaultPlan)
 	if err != nil {
 		return nil, console.OfFile("--faults-from "+r.Repeat, err)
 	}

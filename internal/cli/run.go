@@ -199,7 +199,7 @@ func (r *runCmd) config() sim.Config {
 // near reads the episodes like which others are to begin.
 func (r *runCmd) near() (known []world.Choices, err error) {
 	for _, name := range r.Near {
-		c, err := readExample(name)
+		c, err := readFile(name, sim.ReadCounterexample)
 		switch {
 		case err != nil:
 			return nil, console.OfFile("--near "+name, err)
@@ -249,12 +249,13 @@ func (t *Trial) report(c *console.Context, w *workload.Workload, out *output.Fol
 
 // stories tells the first of a run's violations; of what was found on real servers, and of what has no story, it is "".
 func stories(c *console.Context, w *workload.Workload, saved output.Evidence, told int) []string {
-	texts := make([]string, min(told, len(saved.Files)))
+	texts, brief := make([]string, min(told, len(saved.Files))), textOptions(c.Streams)
+	brief.Brief = true
 	for i := range texts {
 		if i < len(saved.Examples) && saved.Examples[i] != nil {
 			if s, err := story.Brief(w, saved.Examples[i]); err == nil {
 				s.Title = fmt.Sprintf("VIOLATION of %s: %s", s.Property, s.Message)
-				texts[i] = s.Text(brief(c.Streams))
+				texts[i] = s.Text(brief)
 			}
 		}
 	}

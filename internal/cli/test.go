@@ -22,7 +22,7 @@ type testCmd struct {
 // know what to do with another runtime.
 func (t *testCmd) Run(c *console.Context) error {
 	args := goTestArgs(t.Args)
-	if args.has("overlay") {
+	if _, given := args.value("overlay"); given {
 		return errors.New("torture test needs -overlay for itself, and go test takes only one: leave it out")
 	}
 	build, err := exact.Prepare(c)
@@ -118,8 +118,6 @@ func (a goTestArgs) value(flag string) (value string, given bool) {
 	})
 	return value, given
 }
-
-func (a goTestArgs) has(flag string) bool { _, given := a.value(flag); return given }
 
 // without returns the arguments without some flags.
 func (a goTestArgs) without(flags ...string) (rest []string) {
