@@ -16,7 +16,7 @@ func Barrier() Model {
 	return Model{
 		Name:       "barrier",
 		Operations: operationsOf("barrier"),
-		problem:    barrierProblem,
+		problem:    onlyNull("barrier"),
 		prepare:    prepareBarrier,
 		spec:       barrierSpec,
 		monitor:    monitor.Barrier,
@@ -24,14 +24,14 @@ func Barrier() Model {
 	}
 }
 
-func barrierProblem(op *Operation) string { return onlyNull(op, "barrier") }
-
 // onlyNull says that an operation has an argument or a result, or nothing.
-func onlyNull(op *Operation, object string) string {
-	if !op.Arg.IsNull() || !op.Result.IsNull() {
-		return "operations of a " + object + " have neither argument nor result; leave them null"
+func onlyNull(object string) func(*Operation) string {
+	return func(op *Operation) string {
+		if !op.Arg.IsNull() || !op.Result.IsNull() {
+			return "operations of a " + object + " have neither argument nor result; leave them null"
+		}
+		return ""
 	}
-	return ""
 }
 
 // prepareBarrier leaves out what failed, and waits of unknown outcome.

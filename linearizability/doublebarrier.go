@@ -36,15 +36,13 @@ func DoubleBarrier(parties int) Model {
 		Name:       "doublebarrier",
 		Operations: operationsOf("doublebarrier"),
 		Parameters: Parameters{Parties: parties},
-		problem:    doubleBarrierProblem,
+		problem:    onlyNull("doublebarrier"),
 		prepare:    prepareDoubleBarrier,
 		spec:       doubleBarrierSpec(parties),
 		monitor:    func(steps []step.Step) step.Ruling { return monitor.DoubleBarrier(steps, parties) },
 		explain:    func(j *judge, steps []step.Step) step.Finding { return explainDoubleBarrier(j, steps, parties) },
 	}
 }
-
-func doubleBarrierProblem(op *Operation) string { return onlyNull(op, "doublebarrier") }
 
 // prepareDoubleBarrier splits operations into call and wait. The item of a step is the number of its process.
 func prepareDoubleBarrier(h History, _ []int32) []step.Step {

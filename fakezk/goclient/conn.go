@@ -425,10 +425,7 @@ func validatePath(path string, sequential bool) error {
 	if path == "/" || fakezk.Plain(path) {
 		return nil
 	}
-	if path == "" || path[0] != '/' {
-		return zk.ErrInvalidPath
-	}
-	if !sequential && strings.HasSuffix(path, "/") {
+	if path == "" || path[0] != '/' || !sequential && strings.HasSuffix(path, "/") {
 		return zk.ErrInvalidPath
 	}
 	for rest := strings.TrimPrefix(path[1:], "./"); ; {

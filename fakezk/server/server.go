@@ -77,13 +77,9 @@ var ErrClosed = errors.New("server: it has been closed")
 // New returns a server without a port: see [Server.Listen], [Server.Serve] and [Server.ServeConn]. Close it after use.
 // It fails if the data folder cannot be used.
 func New(cfg Config) (*Server, error) {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	s := &Server{cfg: cfg, started: time.Now(), clients: map[fakezk.ConnID]*connection{}}
-	if s.cfg.Ensemble.SessionBase == 0 {
-		s.cfg.Ensemble.SessionBase = s.started.UnixMilli() << 24 >> 8
-	}
+	s.cfg.Ensemble.SessionBase = cmp.Or(s.cfg.Ensemble.SessionBase, s.started.UnixMilli()<<24>>8)
 	s.cfg.Ensemble = s.cfg.Ensemble.WithDefaults()
 	s.servers = fakezk.New(s.cfg.Ensemble)
 	s.cfg.Greeting = cmp.Or(s.cfg.Greeting, sessionless*time.Millisecond)

@@ -12,6 +12,7 @@
 package confirm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -112,9 +113,7 @@ func Run(
 	if why := unconfirmable(replayed, cfg); why != "" {
 		return &Confirmation{Untried: why}, nil
 	}
-	if cfg.Patience == 0 {
-		cfg.Patience = 3 * time.Second
-	}
+	cfg.Patience = cmp.Or(cfg.Patience, 3*time.Second)
 	if w.Terms().Door.Wired() {
 		return tried(func() (*Confirmation, error) { return relayed(ctx, w, c.Property, replayed, cfg) })
 	}

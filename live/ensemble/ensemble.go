@@ -219,9 +219,6 @@ func (e *Ensemble) Leader(ctx context.Context) (int, error) {
 // epoch is the upper half of a zxid: the number of the leader that made the transaction.
 func epoch(zxid int64) int64 { return zxid >> 32 }
 
-// counter is the lower half of a zxid: the number of the transaction in its epoch.
-func counter(zxid int64) int32 { return int32(zxid) }
-
 // WaitLeader returns the number of the leader as soon as there is one, or an error when ctx ends.
 func (e *Ensemble) WaitLeader(ctx context.Context) (leader int, err error) {
 	err = poll(ctx, func() error {

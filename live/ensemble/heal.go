@@ -110,7 +110,7 @@ func (e *Ensemble) transacting(
 	ctx context.Context, find func(context.Context) (*Member, Status, error),
 ) (*Member, Status, error) {
 	leader, status, err := find(ctx)
-	if err != nil || counter(status.Zxid) > 0 {
+	if err != nil || int32(status.Zxid) > 0 { // its number in the epoch
 		return leader, status, err
 	}
 	if err := e.transact(ctx, leader); err != nil {

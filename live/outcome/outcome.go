@@ -134,12 +134,7 @@ func (e *effect) fits(op *world.Op) bool {
 
 // after reports whether it may have been asked for through the handle of an operation after it began.
 func (e *effect) after(began cause) bool {
-	for _, c := range e.by {
-		if c.handle == began.handle && c.at > began.at {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.by, func(c cause) bool { return c.handle == began.handle && c.at > began.at })
 }
 
 // during reports whether all that may have caused the effect was asked for while an operation was the

@@ -7,7 +7,6 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/workload/cluster"
 )
 
 // handle is a user's access to an object of another process's, and what it holds there.
@@ -22,12 +21,7 @@ type handle struct {
 	summed       bool // the last addition told its sum
 }
 
-// named is the handle of a member of a group.
-func (h *handle) named(name string) workload.Grouper { return h.of(name) }
-
-// instance is the handle of an instance of a service.
-func (h *handle) instance(name string) cluster.Registrar { return h.of(name) }
-
+// of is the handle of a member of a group, or an instance of a service.
 func (h *handle) of(name string) *handle {
 	member := *h
 	member.name = name

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/workload/cluster"
 )
 
 // kinds are the library's whose recipes may be in other processes, with the methods of recipes by the names of the
@@ -27,7 +28,9 @@ var kinds = []kind{
 	{name: "election", methods: methods{"elected": "Campaign", "resigned": "Resign"}},
 	{
 		name: "membership", methods: methods{"join": "Join", "leave": "Leave", "members": "Members", "changed": "Changed"},
-		served: servedMember, stand: func(h *handle) any { return h.named },
+		served: servedMember, stand: func(h *handle) any {
+			return func(name string) workload.Grouper { return h.of(name) }
+		},
 	},
 	{
 		name: "counter", methods: methods{"add": "Add", "subtract": "Subtract", "get": "Get"}, served: servedCounter,
@@ -39,7 +42,9 @@ var kinds = []kind{
 	{
 		name:    "registry",
 		methods: methods{"register": "Register", "deregister": "Deregister", "list": "List", "changed": "Changed"},
-		served:  servedInstance, stand: func(h *handle) any { return h.instance }, mortal: true, fragile: true,
+		served:  servedInstance, stand: func(h *handle) any {
+			return func(name string) cluster.Registrar { return h.of(name) }
+		}, mortal: true, fragile: true,
 	},
 	{name: "cache", methods: methods{"set": "Set", "unset": "Unset", "next": "Next"}, mortal: true},
 }

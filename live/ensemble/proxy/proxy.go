@@ -89,9 +89,7 @@ func (cfg Config) withDefaults() Config {
 		cfg.Ended = func(int) {}
 	}
 	cfg.Greeting, cfg.Memory = cmp.Or(cfg.Greeting, 10*time.Second), cmp.Or(cfg.Memory, 128<<20)
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	return cfg
 }
 

@@ -1,6 +1,7 @@
 package scratch
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -27,10 +28,7 @@ type Folder struct {
 // the same prefix whose owners have died. The default of parent is the system's folder for temporary files. An error
 // leaves nothing.
 func New(parent, prefix string) (*Folder, error) {
-	if parent == "" {
-		parent = os.TempDir()
-	}
-	parent, err := filepath.Abs(parent)
+	parent, err := filepath.Abs(cmp.Or(parent, os.TempDir()))
 	if err != nil {
 		return nil, fmt.Errorf("scratch: %w", err)
 	}

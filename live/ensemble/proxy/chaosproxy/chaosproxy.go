@@ -1,6 +1,7 @@
 package chaosproxy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -86,9 +87,7 @@ func New(cfg Config) (*Proxy, error) {
 			return nil, fmt.Errorf("chaosproxy: %w", err)
 		}
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	one := cfg.Client != nil
 	if !one {
 		cfg.Client = unseen{}
