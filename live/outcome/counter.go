@@ -77,12 +77,7 @@ func (r *counterResolver) exclusive() bool {
 			return false
 		}
 	}
-	for _, p := range r.paths() {
-		if p != r.path && !notes[p] && !above(p, r.dir) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.paths(), func(p string) bool { return p != r.path && !notes[p] && !above(p, r.dir) })
 }
 
 // read collects what is known of the number's versions by readers.

@@ -111,14 +111,9 @@ func (l *Log) Needed(ops []*world.Op) bool { return l != nil && l.of.matters(ops
 
 // With is what was logged so far, and a tree that was read before.
 func (l *Log) With(tree map[string]Znode) *Requests {
-	return &Requests{rules: l.of, path: l.path, log: l.snapshot(), tree: tree}
-}
-
-// snapshot returns what was logged so far.
-func (l *Log) snapshot() []logEntry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.entries)
+	return &Requests{rules: l.of, path: l.path, log: slices.Clone(l.entries), tree: tree}
 }
 
 // sent logs requests that are about to be sent as one, and returns where they stand.
