@@ -14,6 +14,7 @@ type observing struct {
 	targets targets // nil: faults are left to chance
 	order   order
 	world   *world.View
+	late    bool // more may strike than in the first episodes, and than where not all faults may: their stories are simple
 	pos     bool // what happens next is drawn by partial-order sampling; else anything is as likely, without inertia
 
 	next  int
@@ -42,8 +43,8 @@ type strikePlan struct{ kind, target, variant int }
 
 func (s *observing) Reset(seed, episode uint64) {
 	s.Random.Reset(seed, episode)
-	s.stay, s.pos = 0, s.targets == nil || s.below(2) == 0
-	s.order.reset()
+	s.stay, s.late, s.pos = 0, episode >= 100, s.targets == nil || s.below(2) == 0
+	s.order.pending = s.order.pending[:0]
 }
 
 // below draws a number below n.
@@ -72,7 +73,7 @@ func (s *observing) Chooses(w *world.View, label string) {
 		}
 	case s.targets == nil:
 	case label == world.LabelSwarm:
-		s.asked, s.several, s.apart = w.Allowed(), false, false
+		s.asked, s.several, s.apart, s.late = w.Allowed(), false, false, s.late && w.Allowed().Has(world.Rare)
 		s.targets.begin(s, s.asked)
 	case label == world.LabelFault:
 		s.now = s.targets.strike(s, w)
@@ -85,7 +86,9 @@ func (s *observing) Choose(n int, label string) int {
 		return s.next
 	case s.targets == nil:
 	case label == world.LabelSwarm:
-		return s.inSwarm()
+		one := s.asked & -s.asked
+		s.asked &^= one
+		return bits.OnesCount16(uint16(s.swarm & one))
 	case label == world.LabelFault:
 		return s.now.kind
 	case label == world.LabelTarget:
@@ -102,14 +105,4 @@ func (s *observing) Choose(n int, label string) int {
 		return n - 1 - s.below(2)
 	}
 	return s.Random.Choose(n, label)
-}
-
-// inSwarm answers whether the next of the faults is in the episode.
-func (s *observing) inSwarm() int {
-	one := s.asked & -s.asked
-	s.asked &^= one
-	if s.swarm.Has(one) {
-		return 1
-	}
-	return 0
 }

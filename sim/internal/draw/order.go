@@ -18,8 +18,6 @@ type event struct {
 	priority uint64
 }
 
-func (o *order) reset() { o.pending = o.pending[:0] }
-
 // pick returns which of the world's actions has the highest priority.
 func (o *order) pick(actions []world.Action, race func(a, b world.Action) bool, random func() uint64) (best int) {
 	o.before, o.pending = o.pending, o.before[:0]

@@ -23,6 +23,7 @@ const (
 
 func (c *conflicts) begin(s *observing, allowed world.Faults) {
 	c.rate, s.swarm = s.below(4), allowed&world.Faults(s.rng.Uint64())
+	s.several = s.late && c.rate > 1
 }
 
 func (c *conflicts) strike(s *observing, w *world.View) strikePlan {
@@ -74,8 +75,9 @@ var _ = add("patterns", "two or three faults that fit each other strike consecut
 	func([]world.Choices) episodeSource { return &observing{targets: &patterns{}} })
 
 // patterns targets one client: two or three faults strike one client, one after the other, where something depends on the first,
-// which is mostly a loss or a stall. In an eighth of the episodes clients begin without a connection.
+// which is mostly a loss or a stall; late, then another's. In an eighth of the episodes clients begin without a connection.
 type patterns struct {
+	whole  []world.Faults // one after the other
 	due    []world.Faults // still to strike
 	last   world.Faults   // what has struck last
 	victim int            // -1 until one has been struck
@@ -85,22 +87,22 @@ type patterns struct {
 }
 
 func (p *patterns) begin(s *observing, allowed world.Faults) {
-	p.due, p.last, p.victim, p.rate = p.due[:0], 0, -1, s.below(4)
-	s.several, s.apart = true, s.below(8) == 0
-	s.swarm = allowed & world.Wrap & world.Faults(s.rng.Uint64())
+	p.whole, p.last, p.victim, p.rate = p.whole[:0], 0, -1, s.below(4)
+	s.several, s.apart, s.swarm = true, s.below(8) == 0, allowed&world.Wrap&world.Faults(s.rng.Uint64())
 	strikes := allowed &^ world.Wrap
 	one := s.oneOf(strikes)
 	if strikes != 0 {
 		one = likely(s.below(8), allowed, one)
 	}
-	for length := 2 + s.below(2); one != 0 && len(p.due) < length; {
-		p.due, s.swarm = append(p.due, one), s.swarm|one
+	for length := 2 + s.below(2); one != 0 && len(p.whole) < length; {
+		p.whole, s.swarm = append(p.whole, one), s.swarm|one
 		if fit := one.Then() & allowed; fit != 0 && s.below(4) > 0 {
 			one = s.oneOf(fit)
 		} else {
 			one = s.oneOf(strikes)
 		}
 	}
+	p.due = p.whole
 }
 
 // likely is the fault with which a pattern begins: of eight numbers four mean a loss, two a stall, and two the other.
@@ -115,6 +117,9 @@ func likely(drawn int, allowed, other world.Faults) world.Faults {
 }
 
 func (p *patterns) strike(s *observing, w *world.View) strikePlan {
+	if s.late && len(p.due) == 0 && s.below(8) == 0 {
+		p.due, p.last, p.victim = p.whole, 0, -1
+	}
 	if len(p.due) == 0 || p.waits(w) || !p.time(s, w) {
 		return strikePlan{}
 	}
@@ -147,10 +152,8 @@ func (p *patterns) waits(w *world.View) bool {
 // one behind a stall when something has come that the victim does not know yet.
 func (p *patterns) time(s *observing, w *world.View) bool {
 	switch {
-	case p.victim >= 0 && p.last == world.Stall && w.LiesLate(p.victim):
-		return true
-	case p.victim >= 0 && p.last == world.Stall && w.SentBy(p.victim) != nil:
-		return false
+	case p.victim >= 0 && p.last == world.Stall && (w.LiesLate(p.victim) || w.SentBy(p.victim) != nil):
+		return w.LiesLate(p.victim)
 	case p.victim >= 0:
 		return s.below(2) == 0
 	}
