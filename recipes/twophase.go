@@ -168,8 +168,8 @@ func (t *TwoPhase) Query(ctx context.Context, tx string) (query []byte, sites []
 		if err != nil {
 			return nil, err
 		}
-		for _, path := range all.sites {
-			sites = append(sites, strings.TrimPrefix(path, join(t.dir, tx)+"/"+sitePrefix))
+		for _, name := range all.sites {
+			sites = append(sites, strings.TrimPrefix(name, sitePrefix))
 		}
 		query, _, err := t.get(ctx, join(t.dir, tx))
 		return query, err
@@ -262,8 +262,9 @@ func (t *TwoPhase) decide(ctx context.Context, name, tx string,
 
 // transaction is what is known of a transaction.
 type transaction struct {
+	path    string
 	outcome string   // the path of the outcome
-	sites   []string // the paths of the sites, sorted; those whose vote is known to be to commit are taken out
+	sites   []string // the names of the sites' znodes, sorted; those whose vote is known to be to commit are taken out
 	missing string   // the first site whose vote is missing
 
 	end, site lookout // the outcome and the missing site
@@ -279,14 +280,14 @@ func (t *TwoPhase) list(ctx context.Context, tx string) (*transaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := &transaction{}
+	all := &transaction{path: path, sites: names[:0]}
 	slices.Sort(names)
 	for _, name := range names {
 		switch {
 		case strings.HasPrefix(name, outcomePrefix):
 			all.outcome = join(path, name)
 		case strings.HasPrefix(name, sitePrefix):
-			all.sites = append(all.sites, join(path, name))
+			all.sites = append(all.sites, name)
 		}
 	}
 	if all.outcome == "" || len(all.sites) == 0 {
@@ -302,7 +303,7 @@ func (t *TwoPhase) outcome(ctx context.Context, all *transaction) (outcome []byt
 		return all.end.data, err
 	}
 	for len(all.sites) > 0 {
-		if all.site, err = t.look(ctx, all.site, all.sites[0]); err != nil {
+		if all.site, err = t.look(ctx, all.site, join(all.path, all.sites[0])); err != nil {
 			return nil, err
 		}
 		switch {
@@ -311,7 +312,7 @@ func (t *TwoPhase) outcome(ctx context.Context, all *transaction) (outcome []byt
 		case bytes.Equal(all.site.data, voteAbort):
 			return voteAbort, nil
 		case len(all.site.data) == 0:
-			all.missing = all.sites[0]
+			all.missing = all.site.path
 			return nil, nil
 		}
 		all.sites = all.sites[1:]

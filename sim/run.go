@@ -68,8 +68,8 @@ type Config struct {
 	// pass, and this much processor time of the process, so that other programs change nothing. By default there is no
 	// limit. What was not finished then says so, [Found.Unfinished]; nothing else depends on the machine.
 	ShrinkTime time.Duration
-	// Audit is the number of episodes, the first ones, and in stages every tenth, of which Auditor says what it is worth that
-	// nothing broke in them, see [world.Sensitivity]. Package workload/audit has an auditor.
+	// Audit is the number of episodes, the first ones, in stages every tenth, and fewer of large ones, of which Auditor says what
+	// it is worth that nothing broke in them, see [world.Sensitivity]. Package workload/audit has an auditor.
 	Audit   int
 	Auditor world.Auditor
 	// Until, if set, is the only property that counts, and the campaign ends with the first episode that breaks it; with
@@ -224,9 +224,9 @@ func (cfg Config) WithDefaults() (Config, error) {
 
 // audited reports whether an episode is one of those of Audit: in each stage there are some.
 func (cfg Config) audited(index int) bool {
-	every := 1
+	every := max(1, cfg.Clients*cfg.Ops/64)
 	if cfg.Strategy == draw.Stages {
-		every = 10
+		every *= 10
 	}
 	return index%every == 0 && index/every < cfg.Audit
 }

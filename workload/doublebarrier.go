@@ -251,11 +251,15 @@ func (v *View) gaveUp(op *world.Op) int64 {
 
 // earlyEnter finds an Enter that returned although there were never enough members.
 func (e *roundsEpisode) earlyEnter(v *View, members []attendance) []sim.Violation {
+	near := members // without the first ones, if these were over
 	for _, m := range members {
+		for near[0].there[1] < m.enter.Call {
+			near = near[1:]
+		}
 		if m.enter.Outcome != world.OK {
 			continue
 		}
-		if most := mostAtOnce(members, m.enter.Call, m.enter.Return); most < e.parties {
+		if most := mostAtOnce(near, m.enter.Call, m.enter.Return); most < e.parties {
 			return broken("early-enter", []*world.Op{m.enter},
 				"%s's enter at %s succeeded although at most %d of %d members were present at any time during it%s",
 				Who(m.enter), v.When(m.enter), most, e.parties, e.others(v, members, m.enter))
@@ -266,19 +270,19 @@ func (e *roundsEpisode) earlyEnter(v *View, members []attendance) []sim.Violatio
 
 // mostAtOnce returns how many users at most were there at one moment between two stamps.
 func mostAtOnce(members []attendance, from, to int64) (most int) {
-	apart := func(m attendance) bool { return m.there[0] > to || m.there[1] < from }
-	members = slices.DeleteFunc(slices.Clone(members), apart)
-	for _, m := range members {
-		most = max(most, thereAt(members, max(m.there[0], from)))
+	for i := 0; i < len(members) && members[i].there[0] <= to; i++ {
+		if members[i].there[1] >= from {
+			most = max(most, thereAt(members, max(members[i].there[0], from)))
+		}
 	}
 	return most
 }
 
 func thereAt(members []attendance, t int64) int {
 	var users []int
-	for _, m := range members {
-		if m.there[0] <= t && t <= m.there[1] && !slices.Contains(users, clientID(m.enter)) {
-			users = append(users, clientID(m.enter))
+	for i := 0; i < len(members) && members[i].there[0] <= t; i++ {
+		if user := clientID(members[i].enter); t <= members[i].there[1] && !slices.Contains(users, user) {
+			users = append(users, user)
 		}
 	}
 	return len(users)
@@ -325,8 +329,8 @@ func (v *View) insideUntil(m attendance) string {
 // some at each.
 func alwaysInside(members []attendance, from, to int64) (last []attendance) {
 	moments := []int64{from, to}
-	for _, m := range members {
-		if end := m.inside[1]; from <= end && end <= to {
+	for i := range members {
+		if end := members[i].inside[1]; from <= end && end <= to {
 			moments = append(moments, end)
 		}
 	}
@@ -340,9 +344,9 @@ func alwaysInside(members []attendance, from, to int64) (last []attendance) {
 }
 
 func insideAt(members []attendance, t int64) (in []attendance) {
-	for _, m := range members {
-		if m.inside[0] < t && t < m.inside[1] {
-			in = append(in, m)
+	for i := range members {
+		if m := &members[i]; m.inside[0] < t && t < m.inside[1] {
+			in = append(in, *m)
 		}
 	}
 	return in

@@ -123,11 +123,11 @@ func staleLeaders(v *View, terms []Hold) []sim.Violation {
 			continue
 		}
 		token, _ := strconv.ParseInt(op.Result, 10, 64)
-		for _, t := range terms {
-			if wrong := contradiction(v, op, token, t); wrong != "" {
-				return broken("stale-leader", []*world.Op{t.Op, op},
+		for i := range terms {
+			if wrong := contradiction(v, op, token, &terms[i]); wrong != "" {
+				return broken("stale-leader", []*world.Op{terms[i].Op, op},
 					"%s asked at %s who leads and was told %s, but %s %s",
-					Who(op), v.When(op), tokenText(token), Who(t.Op), wrong)
+					Who(op), v.When(op), tokenText(token), Who(terms[i].Op), wrong)
 			}
 		}
 	}
@@ -142,13 +142,13 @@ func tokenText(token int64) string {
 }
 
 // contradiction says how a term shows that an answer was true at no moment of its call.
-func contradiction(v *View, op *world.Op, token int64, t Hold) string {
+func contradiction(v *View, op *world.Op, token int64, t *Hold) string {
 	over := t.Release != nil && t.Release.Outcome == world.OK && t.Release.Return < op.Call
 	switch {
 	case t.Token == 0 || t.To <= t.From:
 		return ""
 	case t.From < op.Call && op.Return < t.To && token != t.Token:
-		return fmt.Sprintf("led with token %d from %s%s", t.Token, v.Moment(t.From), until(v, t))
+		return fmt.Sprintf("led with token %d from %s%s", t.Token, v.Moment(t.From), until(v, *t))
 	case over && token == t.Token:
 		return fmt.Sprintf("had resigned the term with that token at %s", v.Moment(t.Release.Return))
 	case t.From < op.Call && token != 0 && token < t.Token:

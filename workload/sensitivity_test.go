@@ -41,6 +41,15 @@ func TestSensitivityIsDeterministic(t *testing.T) {
 	}
 }
 
+// The larger episodes are, the fewer of them are measured.
+func TestLargeEpisodesAreMeasuredLess(t *testing.T) {
+	s := campaign(t, lookUp(t, "lock", workload.Ours),
+		sim.Config{Episodes: 5, Seed: 1, Clients: 64, NoFaultsAtAll: true, Audit: 5, Auditor: audit.Measure}).Sensitivity
+	if s.Episodes != 2 {
+		t.Errorf("of 5 episodes of 64 clients and 4 turns %d were measured, want 2", s.Episodes)
+	}
+}
+
 // A pass in which nothing could go wrong, or in which it would not have been noticed, says so.
 func TestVacuousPass(t *testing.T) {
 	for want, s := range map[string]world.Sensitivity{

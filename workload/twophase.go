@@ -256,12 +256,13 @@ func transactionsOf(v *View) (all []string) {
 
 // sitesOf returns the sites that a transaction was begun with, as a history has them; by default those of the plan.
 func (e *transactions) sitesOf(v *View, tx string) []string {
-	for _, op := range v.Ops {
-		if sites := strings.Fields(op.Arg); op.Name == "begin" && transactionOf(op) == tx && len(sites) > 1 {
-			return sites[1:]
-		}
+	i := slices.IndexFunc(v.Ops, func(op *world.Op) bool {
+		return op.Name == "begin" && transactionOf(op) == tx && len(strings.Fields(op.Arg)) > 1
+	})
+	if i < 0 {
+		return e.sites()
 	}
-	return e.sites()
+	return strings.Fields(v.Ops[i].Arg)[1:]
 }
 
 func (e *transactions) Judge(v *View) Judgement {
@@ -307,12 +308,13 @@ func atomicity(v *View, tx string) []sim.Violation {
 
 // validity: an outcome rests on calls that were made before it was told.
 func (e *transactions) validity(v *View, tx string) []sim.Violation {
+	sites := e.sitesOf(v, tx)
 	for _, op := range told(v, tx) {
 		missing := ""
 		if op.Result == "abort" && !called(v, tx, "veto", "", op) && !called(v, tx, "abort", "", op) {
 			missing = "nobody had called for an abort or a vote to abort"
 		}
-		for _, site := range e.sitesOf(v, tx) {
+		for _, site := range sites {
 			switch {
 			case op.Result != "commit":
 			case !called(v, tx, "commit", site, op):

@@ -227,10 +227,8 @@ func (p *process) deliver(c client) {
 
 // countHerd notes when one deletion wakes several operations that wait for it.
 func countHerd(w *World, m fakezk.Message) {
-	for _, h := range w.herd {
-		if h.Zxid == m.Zxid && h.Path == m.Path {
-			return
-		}
+	if slices.ContainsFunc(w.herd, func(h Herd) bool { return h.Zxid == m.Zxid && h.Path == m.Path }) {
+		return
 	}
 	w.herd = append(w.herd, Herd{Step: w.step, Zxid: m.Zxid, Path: m.Path})
 	h := &w.herd[len(w.herd)-1]

@@ -108,12 +108,12 @@ func (w *World) sleep(d int64) (kicked bool) {
 	w.asleep.Store(true)
 	w.fence.Add(1)
 	w.hand()
-	alarm := alarmIn(w, time.Duration(d)*time.Millisecond)
+	w.alarm.Reset(time.Duration(d) * time.Millisecond)
 	select {
 	case <-w.kick:
 		kicked = true
-		alarm.Stop()
-	case <-alarm.C:
+		w.alarm.Stop()
+	case <-w.alarm.C:
 	}
 	time.Sleep(w.rest()) // lets others stir who meant the same time, see settle
 	synctest.Wait()
@@ -125,16 +125,6 @@ func (w *World) sleep(d int64) (kicked bool) {
 	noteTick(w)
 	w.pass(d)
 	return kicked
-}
-
-// alarmIn sets the loop's alarm clock.
-func alarmIn(w *World, d time.Duration) *time.Timer {
-	if w.alarm == nil {
-		w.alarm = time.NewTimer(d)
-	} else {
-		w.alarm.Reset(d)
-	}
-	return w.alarm
 }
 
 // pass applies the passing of time to sessions: connected clients ping, so theirs stay; a client whose messages are
@@ -165,10 +155,7 @@ func (p *process) keepAlive(c client, d int64) {
 }
 
 // unheard reports whether nothing of what the server sends reaches a client.
-func (p *process) unheard(c client) bool {
-	w := p.world
-	return p.held || w.servers.Hangs(c.Connection())
-}
+func (p *process) unheard(c client) bool { return p.held || p.world.servers.Hangs(c.Connection()) }
 
 func anyPaused(w *World) bool {
 	return slices.ContainsFunc(w.procs, func(p *process) bool { return p.paused })

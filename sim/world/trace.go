@@ -349,20 +349,19 @@ func (j *journal) says(format string, args ...any) string {
 
 // noteFault adds a line about a fault that strikes.
 func (j *journal) noteFault(fault Faults, client int, path, result string) *Step {
-	if j.trace == nil {
-		return &j.unkept
-	}
-	s := j.note(KindFault, client, "! "+fault.String(), path, result)
-	s.Fault = fault
-	return s
+	return j.noteOf(fault, KindFault, client, "! ", path, result)
 }
 
 // noteHealed adds a line about a fault that ends.
 func (j *journal) noteHealed(fault Faults, client int, result string) *Step {
+	return j.noteOf(fault, KindHealed, client, "", "", result)
+}
+
+func (j *journal) noteOf(fault Faults, kind Kind, client int, mark, path, result string) *Step {
 	if j.trace == nil {
 		return &j.unkept
 	}
-	s := j.note(KindHealed, client, fault.String(), "", result)
+	s := j.note(kind, client, mark+fault.String(), path, result)
 	s.Fault = fault
 	return s
 }

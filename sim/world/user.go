@@ -321,13 +321,15 @@ func (op *Op) End(outcome Outcome, result string, err error) {
 }
 
 // LastsUntil says that what the operation got is over when lost is closed; nil, that its user is not told so, or, later,
-// that it has given it back.
+// that it has given it back, with what else was to be over by the same channel.
 func (op *Op) LastsUntil(lost <-chan struct{}) {
 	w := op.user.world
 	w.enter()
 	defer w.mu.Unlock()
 	if i := slices.IndexFunc(w.lasting, func(l lasting) bool { return l.op == op }); i >= 0 {
-		w.lasting[i].given = true
+		for k, lost := 0, w.lasting[i].lost; k < len(w.lasting); k++ {
+			w.lasting[k].given = w.lasting[k].given || w.lasting[k].lost == lost
+		}
 	} else if op.Return == 0 {
 		w.lasting = append(w.lasting, lasting{op: op, lost: lost})
 	}

@@ -189,9 +189,10 @@ const (
 func newWorld(cfg *Settings) *World {
 	w := &World{
 		cfg: cfg, source: recorder{source: cfg.Source, made: cfg.Made[:0], chosen: cfg.Chosen}, servers: cfg.Servers,
-		start: time.Now(), last: -1, kick: make(chan struct{}, 1), over: make(chan struct{}),
+		start: time.Now(), alarm: time.NewTimer(time.Hour), last: -1, kick: make(chan struct{}, 1), over: make(chan struct{}),
 		Memory: cfg.Memory, ops: make([]*Op, 0, 16), lasting: make([]lasting, 0, 8),
 	}
+	w.alarm.Stop()
 	w.journal = journal{world: w, trace: cfg.Trace, hash: hashStart}
 	if w.Memory == nil {
 		w.Memory = NewMemory()

@@ -11,12 +11,16 @@ import (
 	"github.com/zktorture/zktorture/sim/world"
 )
 
-// judgeTime is how long it may take to judge all corruptions of a history together: as long as judging the episode.
-const judgeTime = 4 * time.Second
+// The memory that it may take to judge a corruption, so that some of large episodes are undecided, and how long all of a
+// history may take together: as long as judging the episode.
+const (
+	judgeMemory = 1 << 20
+	judgeTime   = 4 * time.Second
+)
 
 // Measure is a [world.Auditor].
 func Measure(model, history any, seed uint64, tries int) world.Sensitivity {
-	each := linearizability.Options{Timeout: judgeTime / time.Duration(max(tries, 1))}
+	each := linearizability.Options{Timeout: judgeTime / time.Duration(max(tries, 1)), MemoryLimit: judgeMemory}
 	s := sensitivity.Measure(model.(linearizability.Model), history.(linearizability.History), seed, tries, each)
 	return world.Sensitivity{
 		Episodes: 1, Operations: s.Operations, Overlapping: s.Overlapping, Unknown: s.Unknown,

@@ -21,11 +21,13 @@ type event struct {
 // pick returns which of the world's actions has the highest priority.
 func (o *order) pick(actions []world.Action, race func(a, b world.Action) bool, random func() uint64) (best int) {
 	o.before, o.pending = o.pending, o.before[:0]
+	next := 0 // in the order of before, which is that of the actions, but for where it begins
 	for i, a := range actions {
 		e := event{a, 0}
-		for _, old := range o.before {
-			if old.Action == a {
-				e.priority = old.priority
+		for k := range o.before {
+			if old := &o.before[(next+k)%len(o.before)]; old.Action == a {
+				e.priority, next = old.priority, next+k+1
+				break
 			}
 		}
 		if e.priority == 0 {
