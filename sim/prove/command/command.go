@@ -72,7 +72,7 @@ func (p *proveCmd) Rules() []console.Rule {
 		console.When(p.Certificate != "" || p.Check != "", "steps", "is for --certificate and --check")}
 }
 
-// heapMax is more than a search of 20 million states needs, which is the largest. It makes much garbage beside.
+// heapMax is from where on the collector works more often: a search makes much garbage, and keeps little of it.
 const heapMax = 900 << 20
 
 // Run executes the command.
