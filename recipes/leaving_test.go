@@ -65,7 +65,7 @@ func TestLeavingAfterTheAnswer(t *testing.T) {
 		{"vote", func(op *operation) error {
 			all, err := commit.list(ctx, "known")
 			if err == nil {
-				_, err = commit.cast(ctx, op, "vote", all.sites[0], all.outcome, true)
+				_, err = commit.cast(ctx, op, "vote", join(all.path, all.sites[0]), all.outcome, true)
 			}
 			return err
 		}, true},
