@@ -63,10 +63,10 @@ func sourceOf(p world.Place, request string, file []string) Source {
 	}
 	line := s.Lines[s.Marked]
 	calls := call.FindAllStringSubmatchIndex(line, -1)
-	s.From, s.Until = len(line)-len(strings.TrimLeft(line, " ")), runes(line)
+	s.From, s.Until = len(line)-len(strings.TrimLeft(line, " ")), length(line)
 	for i, c := range slices.Backward(calls) {
 		if name := strings.ToLower(line[c[2]:c[3]]); strings.HasPrefix(name, strings.ToLower(request)) || i == 0 {
-			s.From, s.Until = runes(line[:c[2]]), runes(line[:c[3]])
+			s.From, s.Until = length(line[:c[2]]), length(line[:c[3]])
 			break
 		}
 	}
@@ -78,8 +78,6 @@ var literal = regexp.MustCompile(`(\.func\d+)?(\.\d+)*$`)
 
 // call matches the name of a called function or method.
 var call = regexp.MustCompile(`([A-Za-z_]\w*)\(`)
-
-func runes(text string) int { return len([]rune(text)) }
 
 // builtAt is when this program was built; zero if that is not known.
 var builtAt = sync.OnceValue(func() time.Time {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zktorture/zktorture/fakezk/wire"
@@ -69,7 +70,8 @@ func (e *episode) atRest(j *workload.Judgement) {
 	}
 	for _, invariant := range e.of.Invariants {
 		if err := invariant.Holds(*e.rest); err != nil {
-			j.Add(sim.Violation{Property: invariant.Name}.Saying("%v after the last fault %v", calm, err))
+			other := func(op *world.Op) bool { return !strings.Contains(err.Error(), strconv.Quote(op.Result)) }
+			j.Add(sim.Violation{Property: invariant.Name, Ops: slices.DeleteFunc(slices.Clone(e.rest.Done), other)}.Saying("%v after the last fault %v", calm, err))
 		}
 	}
 }

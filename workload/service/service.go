@@ -74,8 +74,8 @@ type Service struct {
 
 // Invariant is what holds when the service is at rest: all faults are over, and it has had 90 seconds to recover.
 type Invariant struct {
-	Name  string // the property that is broken if it does not hold
-	Holds func(r Rest) error
+	Name  string             // the property that is broken if it does not hold
+	Holds func(r Rest) error // an error is about what was done with results that it has in quotes
 }
 
 // Rest is a service at rest.

@@ -316,10 +316,14 @@ func (s *scanCmd) print(c *console.Context, results []result) error {
 
 func printText(c *console.Context, results []result) {
 	for _, r := range results {
-		if r.Outcome != found {
+		switch r.Outcome {
+		case found:
+			fmt.Fprintf(c.Stdout, "%s in %s.%s\n%s\n", r.Property, r.Package, r.Type, r.Story)
+		case doubt:
+			fmt.Fprintf(c.Stdout, "%s in %s.%s, in doubt: a lost reply alone does it, and no client dies. What promises at most once may do so.\n%s\n", r.Property, r.Package, r.Type, r.Story)
+		default:
 			continue
 		}
-		fmt.Fprintf(c.Stdout, "%s in %s.%s\n%s\n", r.Property, r.Package, r.Type, r.Story)
 		for _, a := range story.AllAdvice() {
 			if slices.Contains(a.Properties, r.Property) {
 				fmt.Fprintf(c.Stdout, "%s\n", console.Wrap("help: "+a.Meaning+": torture explain "+r.Property, console.Columns))

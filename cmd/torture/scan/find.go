@@ -327,8 +327,14 @@ func instance(f *types.Func) *types.Func {
 
 // Roles of methods, by their names.
 var (
-	takes    = regexp.MustCompile(`^(Lock|Acquire)(WithData|Lock|WithContext|Context|Wait)?$|^(TryLock|TryAcquire|Try|Claim|ClaimPartition)$`)
+	takes    = regexp.MustCompile(`^(Lock|Acquire)(WithData|Lock|WithContext|Context|Wait)?$|^(Try)?(Lock|Acquire)(For|Within|Timeout|WithTimeout)$|^(TryLock|TryAcquire|Try|Claim|ClaimPartition)$`)
 	gives    = regexp.MustCompile(`^(Un[lL]ock|Release)(Lock|WithContext|Context|Partition)?$`)
+	reads    = regexp.MustCompile(`^(RLock|ReadLock|LockRead)(WithContext|Context)?$`)
+	unreads  = regexp.MustCompile(`^(RUnlock|ReadUnlock|UnlockRead)(WithContext|Context)?$`)
+	returns  = regexp.MustCompile(`^(Return|Release|Free|Recycle|Give|Put)`)
+	guards   = regexp.MustCompile(`^(With|Under|In|(Run|Do|Exec|Execute|Call)(With|Under|In)?)(The)?(Lock|Locked|Mutex|Exclusive|Exclusively)$|^(Exclusive|Exclusively|Synchronized|LockAndRun|LockAndDo)$`)
+	unites   = regexp.MustCompile(`^(Do|DoOnce|Once|RunOnce|Init|Initialize|Ensure)$`)
+	draws    = regexp.MustCompile(`^(Next|NextID|NextId|NewID|Allocate|AllocateID|Alloc|Generate|GenerateID|GetID|ID)$`)
 	stands   = regexp.MustCompile(`^(Campaign|Elect|RunForElection|ElectLeader|Election|StartElection|BecomeLeader|Start|Run|Join|AcquireLeadership)$`)
 	resigns  = regexp.MustCompile(`^(Resign|Stop|Close|Leave|EndElection|Abdicate|Relinquish|Quit|Shutdown|Interrupt)$`)
 	leads    = regexp.MustCompile(`^(IsLeader|IsMaster|AmILeader|HasLeadership|HasLock|IsOwner|Leading|LockAcquired)$`)
@@ -348,38 +354,43 @@ var (
 	watch         = regexp.MustCompile(`^(Get|Children|Exists)W$`)
 	likeRegistry  = regexp.MustCompile(`(?i)announce|regist|advertis|presence`)
 	likeEmpty     = regexp.MustCompile(`^[eE]rr.*(Empty|Nothing|No[A-Z][a-z]+)|Empty$`)
+	likeOnce      = regexp.MustCompile(`(?i)once|init`)
+	likeNumbers   = regexp.MustCompile(`(?i)ids?( |$)|id(gen|alloc)|alloc|seq|ticket|snowflake|unique`)
 	likeSemaphore = regexp.MustCompile(`(?i)semaphore|^sem$|permits|limiter`)
 	likeCount     = regexp.MustCompile(`(?i)^n$|limit|max|permit|size|count|lease|slot|capacity|part(y|ies)|member|num|total`)
 )
 
-// kinds are the roles of a kind's methods: what is taken, what gives it back, what says that it is held.
+// kinds are the roles of a kind's methods: what is taken, what gives it back, what says that it is held; and what else
+// a target has to be.
 var kinds = []struct {
 	name             string
 	take, give, asks *regexp.Regexp
+	suits            func(*sources, *target) bool
 }{
-	{"semaphore", takes, gives, nil}, {"lock", takes, gives, nil}, {"election", stands, resigns, leads}, {"queue", puts, polls, nil},
-	{"registry", enlists, delists, nil}, {"doublebarrier", enters, leaves, nil}, {"counter", counts, tells, nil},
-	{"lock", takes, finishes, nil}, {"service", begins, finishes, nil},
+	{"semaphore", takes, gives, nil, func(_ *sources, g *target) bool { return likeSemaphore.MatchString(g.name()) && g.counts() }},
+	{"rwlock", takes, gives, reads, func(_ *sources, g *target) bool { return g.hold == nil && g.asks != nil && fails(g.asks) }},
+	{"lock", takes, gives, nil, single},
+	{"lock", guards, nil, nil, func(s *sources, g *target) bool { return single(s, g) && calledBack(g.take) != nil }},
+	{"election", stands, resigns, leads, nil}, {"queue", puts, polls, nil, nil}, {"registry", enlists, delists, nil, nil},
+	{"doublebarrier", enters, leaves, nil, func(_ *sources, g *target) bool { return g.counts() }},
+	{"once", unites, nil, nil, func(_ *sources, g *target) bool {
+		return likeOnce.MatchString(g.name()+g.take.Name()) && calledBack(g.take) != nil
+	}},
+	{"ids", draws, nil, nil, func(s *sources, g *target) bool { // what is given back, or goes with its session, is given out again
+		return likeNumbers.MatchString(g.name()+" "+g.take.Name()) && number(g.take.Signature().Results()) != nil && endless(g.take) &&
+			find(g.t, returns) == nil && !strings.Contains(strings.Join(s.all(g.take, s.creates), " "), "ephemeral")
+	}},
+	{"counter", counts, tells, nil, nil}, {"lock", takes, finishes, nil, single}, {"service", begins, finishes, nil, nil},
 }
+
+// single reports whether of a target there is one, as far as that is known.
+func single(_ *sources, g *target) bool { return !likeSemaphore.MatchString(g.name()) }
 
 // classify says which kind a type's methods fit, and whether they reach ZooKeeper.
 func (s *sources) classify(g *target) bool {
 	made := g.by != nil && s.reaches[nameOf(g.by)]
 	if g.by != nil && g.by.Signature().Recv() != nil {
 		made = made || s.touches(g.by.Signature().Recv().Type())
-	}
-	find := func(t types.Type, role *regexp.Regexp) *types.Func {
-		if role == nil {
-			return nil
-		}
-		var found *types.Func
-		for m := range types.NewMethodSet(t).Methods() {
-			if f := m.Obj().(*types.Func); role.MatchString(f.Name()) && f.Exported() &&
-				(found == nil || len(f.Name()) < len(found.Name())) {
-				found = f
-			}
-		}
-		return found
 	}
 	var told *types.Func
 	talks := func(f *types.Func) bool { return f != nil && (s.reach(f) || types.IsInterface(g.t) && made) }
@@ -392,14 +403,8 @@ func (s *sources) classify(g *target) bool {
 				}
 			}
 		}
-		fits := g.take != nil && g.give != nil && (talks(g.take) || k.name == "election" && talks(g.asks))
+		fits := g.take != nil && (g.give != nil || k.give == nil) && (talks(g.take) || k.name == "election" && talks(g.asks)) && (k.suits == nil || k.suits(s, g))
 		switch k.name {
-		case "semaphore":
-			fits = fits && likeSemaphore.MatchString(g.name()) && g.counts()
-		case "lock": // of how many there are nothing is known
-			fits = fits && !likeSemaphore.MatchString(g.name())
-		case "doublebarrier":
-			fits = fits && g.counts()
 		case "counter":
 			if g.give != nil && number(g.give.Signature().Results()) == nil {
 				g.give = nil
@@ -435,6 +440,35 @@ func (s *sources) classify(g *target) bool {
 		}
 	}
 	return false
+}
+
+// find is the method of a type that plays a role: the one of the shortest name; nil if there is none.
+func find(t types.Type, role *regexp.Regexp) (found *types.Func) {
+	if role == nil {
+		return nil
+	}
+	for m := range types.NewMethodSet(t).Methods() {
+		if f := m.Obj().(*types.Func); role.MatchString(f.Name()) && f.Exported() && (found == nil || len(f.Name()) < len(found.Name())) {
+			found = f
+		}
+	}
+	return found
+}
+
+// calledBack is the function that a function takes, if both return an error and nothing else, and there is one.
+func calledBack(f *types.Func) (called *types.Signature) {
+	for p := range f.Signature().Params().Variables() {
+		if u, is := p.Type().Underlying().(*types.Signature); is && called == nil && fails(f) {
+			called = u
+		}
+	}
+	return called
+}
+
+// fails reports whether a function returns an error and nothing else.
+func fails(f *types.Func) bool {
+	r := f.Signature().Results()
+	return r.Len() == 1 && types.TypeString(r.At(0).Type(), nil) == "error"
 }
 
 // carriesOut is the method of what a function returns as an interface, as far as its body shows it.

@@ -28,6 +28,7 @@ type maker struct {
 	paths   int               // strings that were taken for the path
 	inArgs  bool              // the values are arguments of calls: whom is registered, and not where the servers are
 	served  bool              // it has been told where the servers are
+	called  string            // the body of a function that is an argument; "": it does nothing
 }
 
 var (
@@ -307,6 +308,8 @@ func (m *maker) callback(u *types.Signature, name string) string {
 	}
 	body := "{}"
 	switch {
+	case m.called != "":
+		return "func(" + strings.Join(params, ", ") + ") (" + strings.Join(results, ", ") + ") {\n" + m.called + "\n}"
 	case m.servers == "i.Servers" && (likeLed.MatchString(name) || likeOver.MatchString(name)) && u.Results().Len() == 0:
 		leads := fmt.Sprint(!likeOver.MatchString(name))
 		if u.Params().Len() == 1 && types.Identical(u.Params().At(0).Type(), types.Typ[types.Bool]) {

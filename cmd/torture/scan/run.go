@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 // What came of a test.
 const (
 	found    = "found"    // a property is broken
+	doubt    = "doubt"    // one is by a lost reply alone, which not every code of its kind promises
 	clean    = "clean"    // none is
 	look     = "look"     // it says nothing: the adapter, or what it could not know, needs a look
 	refused  = "refused"  // the compiler does not take it
@@ -37,7 +39,7 @@ type result struct {
 	File     string   `json:"file"`
 	Test     string   `json:"test"`
 	Unknown  []string `json:"unknown,omitempty"` // what it marks
-	Outcome  string   `json:"outcome"`           // found, clean, look, refused or compiles
+	Outcome  string   `json:"outcome"`           // found, doubt, clean, look, refused or compiles
 	Property string   `json:"property,omitempty"`
 	Message  string   `json:"message,omitempty"`
 	Story    string   `json:"story,omitempty"`
@@ -45,7 +47,7 @@ type result struct {
 }
 
 // ranks are the properties from the worst on. What is not listed is not accused of: what a recipe may mean.
-var ranks = strings.Fields(`exclusion lost duplicate counted-twice lost-update early-enter early-leave phantom fencing ghost missing silent-end belief stale-leader deadlock lost-wakeup self-block
+var ranks = strings.Fields(`exclusion lost duplicate done-again counted-twice lost-update early-enter early-leave phantom fencing ghost missing silent-end belief stale-leader deadlock lost-wakeup self-block
 	orphan progress idle unusable hang deaf diverged startup herd watch-leak leak`)
 
 // stale are the properties of a cache that is not told of a change, for which it takes no other user.
@@ -59,7 +61,7 @@ func (r result) rank() int {
 	case r.Outcome == found:
 		return len(ranks)
 	}
-	return len(ranks) + slices.Index([]string{found, look, refused, clean, compiles}, r.Outcome)
+	return len(ranks) + slices.Index([]string{found, doubt, look, refused, clean, compiles}, r.Outcome)
 }
 
 // compile builds the tests of a package in exact mode and returns the program, and the lines that the compiler refuses.
@@ -117,8 +119,11 @@ func (r *result) judge(passed bool, out, left string) {
 		r.Outcome = clean
 		return
 	}
-	r.alone = strings.Contains(out, "--- FAIL: "+r.Test+"/alone (")
-	stage := map[bool]string{true: "alone", false: "faults"}[r.alone]
+	stage := "faults"
+	if failed := regexp.MustCompile("--- FAIL: " + r.Test + `/(\w+) \(`).FindStringSubmatch(out); failed != nil {
+		stage = failed[1]
+	}
+	r.alone = stage == "alone"
 	r.Outcome, r.Story = look, told(out)
 	property, message := "", "it came to no verdict"
 	if _, why, is := strings.Cut(r.Story, ": unknown: "); is {
@@ -135,6 +140,8 @@ func (r *result) judge(passed bool, out, left string) {
 		}
 	}
 	switch {
+	case stage == "doubt" && property != "":
+		r.Outcome, r.Property, r.Message = doubt, property, message
 	case r.alone:
 		r.Message = "the adapter needs a look: it fails alone and without a fault: " + message
 	case slices.Contains(ranks, property):
@@ -163,6 +170,9 @@ func (r *result) doubtful(alone bool, x *sim.Counterexample) bool {
 // logged matches lines that go-zookeeper logs.
 var logged = regexp.MustCompile(`^\d{4}/\d\d/\d\d `)
 
+// longestStory is how many lines of a story are shown.
+const longestStory = 100
+
 // told is what a test that fails tells, without what package testing adds, and what the code has logged before.
 func told(out string) string {
 	if i := strings.Index(out, "    "+fileName+":"); i >= 0 {
@@ -174,5 +184,8 @@ func told(out string) string {
 			lines = append(lines, strings.TrimPrefix(strings.TrimRight(line, "\n"), "        "))
 		}
 	}
-	return strings.Join(lines[:min(len(lines), 60)], "\n")
+	if cut := len(lines) - longestStory; cut > 0 { // the beginning says what broke, the end why, where and what helps
+		lines = slices.Replace(lines, longestStory/3, longestStory/3+cut, fmt.Sprintf("    … (%d lines, which the page has)", cut))
+	}
+	return strings.Join(lines, "\n")
 }

@@ -115,7 +115,7 @@ func TestScanExact(t *testing.T) {
 	c := scan(t, &out)
 	styles(t)
 	there, _ := os.ReadFile(filepath.Join("there", fileName))
-	s := &scanCmd{Packages: []string{"./locked", "./counted", "./elected", "./kept", "./there", "./plain", "./guarded", "./delayed", "./listed", "./followed", "./handed"}, Episodes: 300, Seed: 1, JSON: true}
+	s := &scanCmd{Packages: []string{"./locked", "./counted", "./elected", "./kept", "./there", "./plain", "./guarded", "./delayed", "./listed", "./followed", "./handed", "./drawn", "./ruled"}, Episodes: 300, Seed: 1, JSON: true}
 	if err := s.Run(c); err != console.VerdictError(console.ExitViolation) {
 		t.Fatal(err)
 	}
@@ -129,14 +129,16 @@ func TestScanExact(t *testing.T) {
 		stories += r.Story
 		got = append(got, fmt.Sprintf("%s %s %s", filepath.Base(r.Package), r.Outcome, r.Property))
 	}
-	if want := []string{"counted found exclusion", "guarded found exclusion", "delayed found lost-update", "listed found missing",
-		"elected found belief", "locked found orphan", "handed found progress", "followed found deaf", "elected look ", "kept look ",
-		"counted clean ", "counted clean ", "delayed clean ", "listed clean ", "there clean "}; !slices.Equal(got, want) {
+	if want := []string{"counted found exclusion", "guarded found exclusion", "ruled found exclusion", "drawn found done-again",
+		"delayed found lost-update", "drawn found lost-update", "listed found missing", "elected found belief", "ruled found lost-wakeup",
+		"locked found orphan", "handed found progress", "ruled found progress", "followed found deaf", "delayed doubt lost",
+		"elected look ", "kept look ", "counted clean ", "counted clean ", "listed clean ", "there clean "}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q:\n%s", got, want, out.String())
 	}
 	for _, line := range []string{
 		"callbacks.go:30, in (*Caller).Run", "config.go:24, in Follow", "registry.go:19, in (*Registry).Register",
-		"locks.go:22, in (*Locks).Lock", "help: After a connection loss find out what the request did",
+		"locks.go:22, in (*Locks).Lock", "queue.go:34, in (*Queue).Take", "drawn.go:25, in (*IDs).Next", "drawn.go:42, in (*Once).Do",
+		"acts on a stale read: exists done", "help: After a connection loss find out what the request did",
 	} {
 		if !strings.Contains(stories, line) {
 			t.Errorf("no story tells of %s:\n%s", line, stories)
@@ -153,5 +155,15 @@ func TestNoVerdict(t *testing.T) {
 	r.judge(false, "--- FAIL: TestScanX/alone (5.30s)\n    "+fileName+":58: service: unknown: no progress for 5s\n", filepath.Join(t.TempDir(), "TestScanX_"))
 	if want := "no progress for 5s"; r.Outcome != look || !strings.HasSuffix(r.Message, want) {
 		t.Errorf("%s: %q, want %q at its end", r.Outcome, r.Message, want)
+	}
+}
+
+// A long story is shortened in its middle: its end says why, where and what helps.
+func TestLongStory(t *testing.T) {
+	lines := slices.Repeat([]string{"step"}, 3*longestStory)
+	lines[0], lines[len(lines)-1] = "what", "why"
+	text := told("    " + fileName + ":58: " + strings.Join(lines, "\n"))
+	if got := strings.Split(text, "\n"); len(got) != longestStory+1 || !strings.HasSuffix(got[0], "what") || got[longestStory] != "why" {
+		t.Errorf("%d lines from %q to %q", len(got), got[0], got[len(got)-1])
 	}
 }

@@ -38,7 +38,7 @@ type file struct {
 
 // add writes the test of a target; false if nothing makes a value.
 func (f *file) add(s *sources, g *target, sees func(types.Object) bool) bool {
-	write := map[string]func(w *writer) string{"lock": (*writer).lock, "semaphore": (*writer).lock,
+	write := map[string]func(w *writer) string{"lock": (*writer).lock, "rwlock": (*writer).lock, "semaphore": (*writer).lock,
 		"election": (*writer).election, "queue": (*writer).queue, "counter": (*writer).counter, "doublebarrier": (*writer).doubleBarrier}[g.kind]
 	w := &writer{&maker{sources: s, g: g, within: f.within, sees: sees, imports: maps.Clone(f.imports), servers: "s.Addresses", path: "path",
 		self: "rand.Text()", taken: map[string]bool{}, making: map[string]bool{}}}
@@ -88,14 +88,14 @@ func (w *writer) of(kind, contract, rest string, waived ...string) string {
 	doc := fmt.Sprintf("// TestScanNAME tortures %s as a%s %s. What is waived a %s of its kind may promise, and scan cannot know.\n",
 		w.g.name(), map[bool]string{true: "n"}[kind == "election"], kind, kind)
 	made := strings.Replace(w.constructor(), "%s", "workload."+contract, 1)
-	title := "workload." + strings.ToUpper(kind[:1]) + kind[1:]
+	title := "workload." + strings.Replace(strings.ToUpper(kind[:1])+kind[1:], "Rwl", "RWL", 1)
 	if kind = strings.Replace(kind, "doubleb", "double b", 1); kind == "semaphore" || kind == "double barrier" {
 		title = "func(new func(recipes.Conn, string) workload." + contract + ", o ...workload.Option) *workload.Workload {\nreturn workload." +
 			map[string]string{"semaphore": "Semaphore", "double barrier": "DoubleBarrier"}[kind] + "(2, new, o...)\n}"
 	}
 	return doc + "func TestScanNAME(t *testing.T) {\nscanTest(t, func(o ...workload.Option) *workload.Workload { return workload.Of(" + title + ", " + made +
 		",\nappend(o, " + map[bool]string{false: "workload.Existing(), "}[w.g.absent] +
-		map[bool]string{true: "workload.SetUp(scanThere), "}[w.g.present] + "workload.Waive(\"" + strings.Join(waived, `", "`) + "\"))...)\n})\n}\n\n" + rest
+		map[bool]string{true: "workload.SetUp(scanThere), "}[w.g.present] + "workload.Waive(\"" + strings.Join(waived, `", "`) + "\"))...)\n}" + map[bool]string{true: `, "lost", "false-empty"`}[kind == "queue"] + ")\n}\n\n" + rest
 }
 
 // invoke is a call of a method of made, in which a context ends what can be ended; ends says whether it can.
@@ -152,10 +152,10 @@ func assigned(list, call string) string {
 	return list + " := " + call
 }
 
-// given is the method of an adapter that gives back.
-func (w *writer) gives(method string, hold types.Type, also string) string {
-	call, _ := w.invoke(w.g.give, "ctx", hold)
-	list, has := results(w.g.give, map[string]string{"error": "err"})
+// gives is the method of an adapter that gives back by f.
+func (w *writer) gives(method string, f *types.Func, hold types.Type, also string) string {
+	call, _ := w.invoke(f, "ctx", hold)
+	list, has := results(f, map[string]string{"error": "err"})
 	last := "return nil"
 	if has["err"] {
 		last = "return scanGiven(err)"
@@ -238,6 +238,9 @@ func (w *writer) counter() string {
 func (w *writer) lock() string {
 	w.imported("context", "context")
 	take := w.g.take
+	if w.g.give == nil {
+		return w.guard()
+	}
 	ctx := "ctx"
 	if strings.Contains(types.TypeString(take.Signature().Results(), nil), "<-chan struct{}") {
 		ctx = "context.Background()" // which may be that of the hold
@@ -269,8 +272,12 @@ func (w *writer) lock() string {
 		methods = "// Lost is closed when the hold is lost.\nfunc (a *scanNAME) Lost() <-chan struct{} { return a.lost }\n\n"
 	}
 	taking, giving, contract := "Lock", "Unlock", "Locker"
-	if w.g.kind == "semaphore" {
+	switch w.g.kind {
+	case "semaphore":
 		taking, giving, contract = "Acquire", "Release", "Permitter"
+	case "rwlock":
+		contract = "RWLocker"
+		methods += w.call("RLock", w.g.asks) + w.gives("RUnlock", find(w.g.t, unreads), nil, "")
 	}
 	also := ""
 	if finishes.MatchString(w.g.give.Name()) {
@@ -281,9 +288,9 @@ func (w *writer) lock() string {
 	switch {
 	case repeats: // it is called until it says yes
 		w.imported("time", "time")
-		yes := []string{}
+		yes, lacks := []string{}, ""
 		if has["err"] {
-			yes = append(yes, "err == nil")
+			yes, lacks = append(yes, "err == nil"), "if err := scanError(err); errors.Is(err, zk.ErrNoNode) {\nreturn err // it lacks what it is made on\n}\n"
 		}
 		if has["ok"] {
 			yes = append(yes, "ok")
@@ -291,7 +298,7 @@ func (w *writer) lock() string {
 		if len(yes) == 0 {
 			return ""
 		}
-		lines = "for {\n" + lines + "\nif " + strings.Join(yes, " && ") + " {\nreturn nil\n}\nselect {\ncase <-time.After(time.Second):\ncase <-ctx.Done():\nreturn ctx.Err()\n}\n}"
+		lines = "for {\n" + lines + "\nif " + strings.Join(yes, " && ") + " {\nreturn nil\n}\n" + lacks + "select {\ncase <-time.After(time.Second):\ncase <-ctx.Done():\nreturn ctx.Err()\n}\n}"
 	case has["err"]:
 		if has["lost"] {
 			lines += "\nif err == nil && lost == nil {\nreturn errors.New(\"it was given up\")\n}"
@@ -304,12 +311,79 @@ func (w *writer) lock() string {
 		lines += "\nreturn nil"
 	}
 	rest := "type scanNAME struct {\nscanned[" + w.typed(w.g.t) + "]\n" + fields + "}\n\n" + begin + lines + "\n}\n\n" +
-		w.gives(giving, hold, also) + methods
+		w.gives(giving, w.g.give, hold, also) + methods
 	waived := []string{}
 	if !ends && !repeats {
 		waived = append(waived, "hang")
 	}
 	return w.of(w.g.kind, contract, rest, waived...)
+}
+
+// guard is a lock that is held while a function runs.
+func (w *writer) guard() string {
+	w.called = "entered <- struct{}{}\n<-left\nreturn"
+	call, ends := w.invoke(w.g.take, "run", nil)
+	waived := []string{}
+	if !ends {
+		waived = append(waived, "hang")
+	}
+	return w.of("lock", "Locker", strings.NewReplacer("TYPE", w.typed(w.g.t), "CALL", call).Replace(`// scanNAME holds it while what it runs waits.
+type scanNAME struct {
+	scanned[TYPE]
+	left chan struct{}
+	over chan error
+}
+
+func (a *scanNAME) Lock(ctx context.Context) error {
+	made, err := a.get()
+	if err != nil {
+		return scanError(err)
+	}
+	run, stop := context.WithCancel(context.Background())
+	entered, left, over := make(chan struct{}, 100), make(chan struct{}), make(chan error, 1)
+	go func() {
+		defer stop()
+		_ = run
+		over <- CALL
+	}()
+	select {
+	case <-entered:
+		a.left, a.over = left, over
+		return nil
+	case err = <-over:
+	case <-ctx.Done():
+		stop()
+		close(left)
+		err = <-over
+	}
+	if err == nil {
+		err = errors.New("it was not called")
+	}
+	return scanError(err)
+}
+
+func (a *scanNAME) Unlock(context.Context) error {
+	close(a.left)
+	return scanGiven(<-a.over)
+}
+
+`), waived...)
+}
+
+// unique is what an instance does that draws what is given out once: numbers, or the right to do something.
+func (w *writer) unique() string {
+	w.imported("fmt", "fmt")
+	draw, times := "", 1
+	if w.g.kind == "once" {
+		w.called = "what = \"the only run\"\nreturn"
+		call, _ := w.invoke(w.g.take, "ctx", nil)
+		draw = "err = " + call + "\nreturn what, err"
+	} else {
+		call, _ := w.invoke(w.g.take, "ctx", nil)
+		list, has := results(w.g.take, map[string]string{"error": "err", number(w.g.take.Signature().Results()).String(): "n"})
+		draw, times = assigned(list, call)+"\nreturn fmt.Sprint(n), "+map[bool]string{true: "err", false: "nil"}[has["err"]], 3
+	}
+	return fmt.Sprintf("for range %d {\nif _, err := i.Do(\"draw\", \"\", func(ctx context.Context) (what string, err error) {\n%s\n}); err != nil {\nreturn err\n}\n}\n", times, draw)
 }
 
 func (w *writer) election() string {
@@ -366,7 +440,7 @@ func (a *scanNAME) Campaign(ctx context.Context) error {
 // IsOwner reports whether it leads.
 func (a *scanNAME) IsOwner() bool { return a.made != nil && (*a.made).` + w.g.asks.Name() + `() }
 
-` + w.gives("Resign", nil, "a.made = nil\na.stop()\n")
+` + w.gives("Resign", w.g.give, nil, "a.made = nil\na.stop()\n")
 	return w.of("election", "Candidate", rest, "hang")
 }
 
@@ -430,7 +504,7 @@ func (w *writer) queue() string {
 		assigned(got, args(w.g.give, "")) + "\nif err == nil && len(data) == 0" + says + " {\nreturn nil, " +
 		w.imported("github.com/zktorture/zktorture/recipes", "recipes") +
 		".ErrEmpty\n}\nreturn " + data + ", scanError(err)" + map[bool]string{true: " // TODO(scan): recipes.ErrEmpty when there is nothing"}[says == ""] + "\n}\n\n"
-	return w.of("queue", "Queuer", rest, "hang", "false-empty", "stale-peek", "progress", "lost")
+	return w.of("queue", "Queuer", rest, "hang", "stale-peek", "progress")
 }
 
 // service is a test of a service: what is made runs, or is registered, until its context ends.
@@ -446,7 +520,12 @@ func (w *writer) service() string {
 			deferred = "defer made." + f.Name() + "()\n"
 		}
 	}
-	if w.g.take != nil {
+	says, tested := "", "scanTest"
+	if broken := map[string]string{"once": "done-again", "ids": "lost-update"}[w.g.kind]; broken != "" {
+		says, body = "Invariants: []"+service+".Invariant{{Name: \""+broken+"\", Holds: scanUnique}}, ", w.unique()
+		tested = map[string]string{"once": "scanRace", "ids": tested}[w.g.kind]
+	}
+	if w.g.take != nil && body == "" {
 		call, _ := w.invoke(w.g.take, "ctx", nil)
 		list, has := results(w.g.take, map[string]string{"error": "err"})
 		switch {
@@ -464,7 +543,6 @@ func (w *writer) service() string {
 			body = "go func() {\n" + assigned(list, call) + "\n}()\n"
 		}
 	}
-	says := ""
 	if w.g.kind == "registry" && w.g.joins() && strings.Contains(strings.Join(w.lines, "")+body, "i.Number") {
 		says, body = "Registers: true, ", body+"i.Ready()\n"
 	}
@@ -487,8 +565,8 @@ func (w *writer) service() string {
 	if strings.Contains(whole, "path") {
 		used = "const path = \"/scan\"\n"
 	}
-	return fmt.Sprintf("// TestScanNAME tortures %s as a whole service: what is made runs in each instance.\nfunc TestScanNAME(t *testing.T) {\n%sscanTest(t, func(o ...workload.Option) *workload.Workload { return %s.Service{%sStart: func(ctx context.Context, i *%s.Instance) error {\n%s\nmade, err := func() (made %s, err error) {\n%s\n}()\nif err != nil {\nreturn err\n}\n%s_ = made\n%sreturn nil\n}}.Workload(%s...) })\n}\n\n",
-		w.g.name(), used, service, says, service, strings.Join(w.eager, "\n"), w.typed(w.g.t), lines, deferred, body,
+	return fmt.Sprintf("// TestScanNAME tortures %s as a whole service: what is made runs in each instance.\nfunc TestScanNAME(t *testing.T) {\n%s%s(t, func(o ...workload.Option) *workload.Workload { return %s.Service{%sStart: func(ctx context.Context, i *%s.Instance) error {\n%s\nmade, err := func() (made %s, err error) {\n%s\n}()\nif err != nil {\nreturn err\n}\n%s_ = made\n%sreturn nil\n}}.Workload(%s...) })\n}\n\n",
+		w.g.name(), used, tested, service, says, service, strings.Join(w.eager, "\n"), w.typed(w.g.t), lines, deferred, body,
 		map[bool]string{false: "o", true: "append(o, workload.SetUp(func(c recipes.Conn, _ string) error { return scanThere(c, \"/scan\") }))"}[w.g.present])
 }
 
@@ -560,6 +638,21 @@ func scanChanges(ctx context.Context, servers []string, path string, below bool)
 	}
 }
 
+// scanUnique reports what was given out twice.
+func scanUnique(r service.Rest) error {
+	given := map[string]bool{}
+	for _, op := range r.Done {
+		switch {
+		case op.Err != nil || op.Result == "":
+		case given[op.Result]:
+			return fmt.Errorf("%q was given out twice", op.Result)
+		default:
+			given[op.Result] = true
+		}
+	}
+	return nil
+}
+
 // scanKey is a path as a key of a store, without a slash.
 func scanKey(path string) string {
 	return path[strings.LastIndex(path, "/")+1:]
@@ -572,18 +665,29 @@ func scanStop(ctx context.Context) chan struct{} {
 	return stop
 }
 
-`
+// scanTest tries the test itself first: what fails alone, without a fault, is mostly its own. What is in doubt is judged
+// last, of one client that only loses its connection.
+func scanTest(t *testing.T, of func(...workload.Option) *workload.Workload, doubts ...string) {
+	t.Helper()
+	if t.Run("alone", func(t *testing.T) {
+		sim.Check(t, of(workload.Waive(doubts...)), sim.WithClients(1), sim.WithFaults("none"), sim.WithEpisodes(10))
+	}) && t.Run("faults", func(t *testing.T) {
+		sim.Check(t, of(workload.Waive(append(doubts, "unusable")...)))
+	}) && doubts != nil {
+		t.Run("doubt", func(t *testing.T) { sim.Check(t, of(workload.Waive("unusable")), sim.WithClients(1), sim.WithFaults("loss")) })
+	}
+}
 
-// scanTest is how each test runs.
-const scanTest = `// scanTest tries the test itself first: what fails alone, without a fault, is mostly its own.
-func scanTest(t *testing.T, of func(...workload.Option) *workload.Workload) {
+// scanRace runs a test with nothing but other users: of a run that a fault has ended it is not known whether it counts.
+func scanRace(t *testing.T, of func(...workload.Option) *workload.Workload) {
 	t.Helper()
 	if t.Run("alone", func(t *testing.T) {
 		sim.Check(t, of(), sim.WithClients(1), sim.WithFaults("none"), sim.WithEpisodes(10))
 	}) {
-		t.Run("faults", func(t *testing.T) { sim.Check(t, of(workload.Waive("unusable"))) })
+		t.Run("race", func(t *testing.T) { sim.Check(t, of(), sim.WithFaults("none")) })
 	}
 }
+
 `
 
 // text is the file.
@@ -592,7 +696,7 @@ func (f *file) text() ([]byte, error) {
 	for _, t := range f.tests {
 		body.WriteString(t.text)
 	}
-	used := scanTest
+	used := ""
 	for _, helper := range slices.Backward(strings.SplitAfter(helpers, "\n}\n\n")) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(helper, "// "), " ")
 		if name != "" && strings.Contains(body.String()+used, strings.Replace(name, "get", ".get()", 1)) {

@@ -191,7 +191,7 @@ func ofRecipe(pkg, name string) bool {
 	if rest, ours := strings.CutPrefix(pkg, thisModule); ours {
 		return !slices.ContainsFunc(harness, func(h string) bool { return rest == h || strings.HasPrefix(rest, h+"/") })
 	}
-	if pkg == "github.com/go-zookeeper/zk" {
+	if strings.HasSuffix(pkg, "go-zookeeper/zk") { // or a fork
 		return !strings.HasPrefix(name, "(*Conn)")
 	}
 	first, _, _ := strings.Cut(pkg, "/")
