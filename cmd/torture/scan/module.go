@@ -132,8 +132,12 @@ type listed struct {
 	imports               []string
 }
 
+// widest is how many packages one imports at most that is read because of these alone: what imports more puts a program
+// together, and has nothing of its own.
+const widest = 60
+
 // load reads the packages of patterns that are near a client library: those that import one or a wrapper, and those of
-// the module that import these.
+// the module that import these. One that imports very many is read if it is named.
 func (m *module) load(c *console.Context, patterns []string) (all []*packages.Package, err error) {
 	var out []byte
 	for _, mod := range []string{"-mod=readonly", "-mod=mod"} { // the latter also looks for what is imported elsewhere
@@ -157,20 +161,30 @@ func (m *module) load(c *console.Context, patterns []string) (all []*packages.Pa
 				continue // the go command says so
 			}
 			for _, spec := range file.Imports {
-				if path, _ := strconv.Unquote(spec.Path.Value); spec.Name == nil || spec.Name.Name != "_" { // else nothing of it is called
+				path, _ := strconv.Unquote(spec.Path.Value)
+				if (spec.Name == nil || spec.Name.Name != "_") && !slices.Contains(p.imports, path) { // else nothing of it is called
 					p.imports = append(p.imports, path)
 				}
 			}
 		}
 		found = append(found, p)
 	}
-	var wanted []string
+	var wanted, wide []string
 	for more := true; more; {
 		more = false
 		for _, p := range found {
-			if !slices.Contains(wanted, p.ImportPath) && slices.ContainsFunc(append(p.imports, p.ImportPath), func(path string) bool {
-				return near.MatchString(path) || slices.Contains(wanted, path)
-			}) {
+			known := slices.Contains(wanted, p.ImportPath) || slices.Contains(wide, p.ImportPath)
+			switch {
+			case known:
+			case slices.ContainsFunc(append(p.imports, p.ImportPath), near.MatchString):
+				wanted, more = append(wanted, p.ImportPath), true
+			case !slices.ContainsFunc(p.imports, func(path string) bool { return slices.Contains(wanted, path) }):
+			case len(p.imports) > widest && !slices.ContainsFunc(patterns, func(named string) bool {
+				return named == p.ImportPath || filepath.Join(m.dir, named) == p.Dir
+			}):
+				wide = append(wide, p.ImportPath)
+				fmt.Fprintf(c.Stderr, "%s is not read: it imports %d packages, which takes long: name it to have it read\n", p.ImportPath, len(p.imports))
+			default:
 				wanted, more = append(wanted, p.ImportPath), true
 			}
 		}

@@ -3,6 +3,7 @@ package scan
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -155,6 +156,34 @@ func TestNoVerdict(t *testing.T) {
 	r.judge(false, "--- FAIL: TestScanX/alone (5.30s)\n    "+fileName+":58: service: unknown: no progress for 5s\n", filepath.Join(t.TempDir(), "TestScanX_"))
 	if want := "no progress for 5s"; r.Outcome != look || !strings.HasSuffix(r.Message, want) {
 		t.Errorf("%s: %q, want %q at its end", r.Outcome, r.Message, want)
+	}
+}
+
+// A package that puts a program together is read if it is named, and else said to be left out.
+func TestWidePackage(t *testing.T) {
+	c := scan(t, io.Discard)
+	var said bytes.Buffer
+	c.Stderr = &said
+	dir, _ := styles(t)
+	text := "package wide\n\nimport (\n\t\"example.com/mine/locked\"\n"
+	for n := range widest {
+		text += fmt.Sprintf("\t\"example.com/mine/plain/of%d\"\n", n)
+	}
+	if err := errors.Join(os.Mkdir("wide", 0o755), os.WriteFile("wide/wide.go", []byte(text+")\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := own(c, dir, t.TempDir(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pattern, want := range map[string]bool{"./...": false, "./wide": true, "example.com/mine/wide": true} {
+		said.Reset()
+		if _, err := m.load(c, []string{"./locked", pattern}); err != nil {
+			t.Fatal(err)
+		}
+		if got := !strings.Contains(said.String(), "example.com/mine/wide is not read: it imports 61 packages"); got != want {
+			t.Errorf("%s: %v, want %v: %s", pattern, got, want, said.String())
+		}
 	}
 }
 
