@@ -222,9 +222,12 @@ func (cfg Config) WithDefaults() (Config, error) {
 	return cfg, err
 }
 
+// auditedTurns is up to how many turns of all clients an episode may have of which each is audited.
+const auditedTurns = 64
+
 // audited reports whether an episode is one of those of Audit: in each stage there are some.
 func (cfg Config) audited(index int) bool {
-	every := max(1, cfg.Clients*cfg.Ops/64)
+	every := max(1, cfg.Clients*cfg.Ops/auditedTurns)
 	if cfg.Strategy == draw.Stages {
 		every *= 10
 	}

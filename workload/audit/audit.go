@@ -11,11 +11,9 @@ import (
 	"github.com/zktorture/zktorture/sim/world"
 )
 
-// The memory that it may take to judge a corruption, so that some of large episodes are undecided, and how long all of a
-// history may take together: as long as judging the episode.
 const (
-	judgeMemory = 1 << 20
-	judgeTime   = 4 * time.Second
+	judgeMemory = 1 << 20         // bytes for judging one corruption: some of large episodes stay undecided
+	judgeTime   = 4 * time.Second // for all corruptions of a history: as long as judging the episode
 )
 
 // Measure is a [world.Auditor].

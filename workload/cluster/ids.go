@@ -79,14 +79,20 @@ const long = time.Minute
 
 // use uses what is held, as long as its user believes that it is; who takes long, once more after that.
 func (t tenure) use(u workload.User, h *workload.Held, what string) {
-	for i := 0; i < t.uses || t.slow && i == t.uses; i++ {
-		if i == t.uses {
-			u.Wait(long)
+	once := func() (used bool) {
+		if used = h.Believes(); used {
+			u.Do("use", func() string { return what })
 		}
-		if !h.Believes() {
+		return used
+	}
+	for range t.uses {
+		if !once() {
 			return
 		}
-		u.Do("use", func() string { return what })
+	}
+	if t.slow {
+		u.Wait(long)
+		once()
 	}
 }
 

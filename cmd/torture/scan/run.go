@@ -23,7 +23,7 @@ import (
 // What came of a test.
 const (
 	found    = "found"    // a property is broken
-	doubt    = "doubt"    // one is by a lost reply alone, which not every code of its kind promises
+	doubt    = "doubt"    // a lost reply alone breaks one, which code of its kind need not promise
 	clean    = "clean"    // none is
 	look     = "look"     // it says nothing: the adapter, or what it could not know, needs a look
 	refused  = "refused"  // the compiler does not take it

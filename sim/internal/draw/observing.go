@@ -14,7 +14,7 @@ type observing struct {
 	targets targets // nil: faults are left to chance
 	order   order
 	world   *world.View
-	late    bool // more may strike than in the first episodes, and than where not all faults may: their stories are simple
+	late    bool // more may strike than in the first, simple episodes, and than where not all faults may
 	pos     bool // what happens next is drawn by partial-order sampling; else anything is as likely, without inertia
 
 	next  int
@@ -43,9 +43,12 @@ type strikePlan struct{ kind, target, variant int }
 
 func (s *observing) Reset(seed, episode uint64) {
 	s.Random.Reset(seed, episode)
-	s.stay, s.late, s.pos = 0, episode >= 100, s.targets == nil || s.below(2) == 0
+	s.stay, s.late, s.pos = 0, episode >= simple, s.targets == nil || s.below(2) == 0
 	s.order.pending = s.order.pending[:0]
 }
+
+// simple is how many episodes of a campaign come first, whose stories are to be simple.
+const simple = 100
 
 // below draws a number below n.
 func (s *observing) below(n int) int { return int(s.rng.Uint64() >> 32 % uint64(n)) }
@@ -86,9 +89,12 @@ func (s *observing) Choose(n int, label string) int {
 		return s.next
 	case s.targets == nil:
 	case label == world.LabelSwarm:
-		one := s.asked & -s.asked
+		one := s.asked & -s.asked // the next of the faults: whether it is in the episode
 		s.asked &^= one
-		return bits.OnesCount16(uint16(s.swarm & one))
+		if s.swarm.Has(one) {
+			return 1
+		}
+		return 0
 	case label == world.LabelFault:
 		return s.now.kind
 	case label == world.LabelTarget:

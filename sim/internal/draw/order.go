@@ -21,7 +21,7 @@ type event struct {
 // pick returns which of the world's actions has the highest priority.
 func (o *order) pick(actions []world.Action, race func(a, b world.Action) bool, random func() uint64) (best int) {
 	o.before, o.pending = o.pending, o.before[:0]
-	next := 0 // in the order of before, which is that of the actions, but for where it begins
+	next := 0 // where to look first: mostly the actions come in the order of before
 	for i, a := range actions {
 		e := event{a, 0}
 		for k := range o.before {

@@ -75,7 +75,8 @@ var _ = add("patterns", "two or three faults that fit each other strike consecut
 	func([]world.Choices) episodeSource { return &observing{targets: &patterns{}} })
 
 // patterns targets one client: two or three faults strike one client, one after the other, where something depends on the first,
-// which is mostly a loss or a stall; late, then another's. In an eighth of the episodes clients begin without a connection.
+// which is mostly a loss or a stall. In late episodes the pattern strikes again when it is over, perhaps another client. In an
+// eighth of the episodes clients begin without a connection.
 type patterns struct {
 	whole  []world.Faults // one after the other
 	due    []world.Faults // still to strike
