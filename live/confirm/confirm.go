@@ -24,6 +24,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
@@ -61,9 +62,9 @@ type Confirmation struct {
 	// Step is the first at which the real servers did otherwise, and Difference what; empty if they never did.
 	Step       int
 	Difference string
-	// Tries is the number of tries, each on a root of its own. There are up to ten: a server may close the connection
-	// of an ended session before it sends the events of that end, from another thread. For any other difference without
-	// the violation there are three: on a busy machine a client may lose its connection by itself.
+	// Tries is the number of tries, each on a root of its own. Up to ten may miss an event: a server may close the
+	// connection of an ended session before it sends the events of that end, from another thread. Up to three may differ in
+	// another way, without the violation: on a busy machine a client may lose its connection by itself.
 	Tries int
 	// Untried says why it was not tried at all: what cannot be made to happen on real servers.
 	Untried string
@@ -80,7 +81,9 @@ type Config struct {
 	Watches func(context.Context) ([]Watched, error)
 	// Followers can be held back; nil if they cannot.
 	Followers Followers
-	Patience  time.Duration // for each step at least, more if the servers are slow; default 3 s
+	Patience  time.Duration // for each step at least, more if any of the servers is slow; default 3 s
+
+	own []recipes.Conn // the run's own connections, one to each server
 }
 
 // Followers are the servers that do not lead, with the numbers that they have in [Opening].
@@ -114,6 +117,14 @@ func Run(
 		return &Confirmation{Untried: why}, nil
 	}
 	cfg.Patience = cmp.Or(cfg.Patience, 3*time.Second)
+	for server := range cfg.Servers {
+		session, _, err := cfg.Open(ctx, Opening{Server: server})
+		if err != nil {
+			return nil, err
+		}
+		defer session.Close()
+		cfg.own = append(cfg.own, session.Conn)
+	}
 	if w.Terms().Door.Wired() {
 		return tried(func() (*Confirmation, error) { return relayed(ctx, w, c.Property, replayed, cfg) })
 	}
@@ -145,23 +156,30 @@ func once(
 	return confirmed, err
 }
 
-// triesMax bounds how often a counterexample is tried. An event is missed in about half of all tries if a session has
+// missedMax is the try in which a missed event is believed. One is missed in about half of all tries if a session has
 // several znodes.
-const triesMax = 10
+const missedMax = 10
 
-// differentMax is the try at which a difference without the violation is believed.
+// differentMax is the same for any other difference, without the violation.
 const differentMax = 3
 
 // tried tries until the violation was seen, or nothing differed, or what differed is believed.
 func tried(try func() (*Confirmation, error)) (*Confirmation, error) {
-	for tries := 1; ; tries++ {
+	for tries, missed, different := 1, 0, 0; ; tries++ {
 		confirmed, err := try()
 		if err != nil {
 			return nil, err
 		}
-		confirmed.Tries = tries
-		different := confirmed.Difference != "" && confirmed.Violation == nil
-		if again := confirmed.missed && tries < triesMax || different && tries < differentMax; !again {
+		again := false
+		switch {
+		case confirmed.missed:
+			missed++
+			again = missed < missedMax
+		case confirmed.Difference != "" && confirmed.Violation == nil:
+			different++
+			again = different < differentMax
+		}
+		if confirmed.Tries = tries; !again {
 			return confirmed, nil
 		}
 	}

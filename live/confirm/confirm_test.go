@@ -165,12 +165,13 @@ func TestTried(t *testing.T) {
 	}{
 		"same":                   {[]Confirmation{same}, 1},
 		"missed twice":           {[]Confirmation{missed, missed, same}, 3},
-		"missed always":          {[]Confirmation{missed}, triesMax},
+		"missed always":          {[]Confirmation{missed}, missedMax},
 		"different, and seen":    {[]Confirmation{seen, same}, 1},
 		"different once":         {[]Confirmation{differs, same}, 2},
 		"different, then seen":   {[]Confirmation{differs, seen}, 2},
 		"different always":       {[]Confirmation{differs}, differentMax},
-		"missed, then different": {[]Confirmation{missed, missed, missed, missed, differs}, 5},
+		"missed, then different": {[]Confirmation{missed, missed, missed, missed, differs}, 4 + differentMax},
+		"missed, then once":      {[]Confirmation{missed, missed, missed, missed, differs, same}, 6},
 	} {
 		n := 0
 		confirmed, err := tried(func() (*Confirmation, error) {

@@ -22,7 +22,7 @@ func (s slowly) Exists(string) (bool, *zk.Stat, error) {
 	return true, nil, nil
 }
 
-// A step has its time, more with servers that are slow, and never more than servers may be away.
+// A step has its time, more with a server that is slow, and never more than servers may be away.
 func TestEndLate(t *testing.T) {
 	const least = 3 * time.Second
 	for answer, want := range map[time.Duration]time.Duration{
@@ -32,7 +32,7 @@ func TestEndLate(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			turn, end := context.WithCancel(t.Context())
 			began := time.Now()
-			endLate(turn, end, least, slowly{answer: answer})
+			endLate(turn, end, least, []recipes.Conn{slowly{}, slowly{answer: answer}})
 			took := time.Since(began)
 			if turn.Err() == nil || took < want || took > want+least/10+answer {
 				t.Errorf("answers after %v: it ended after %v, want %v: %v", answer, took, want, turn.Err())
@@ -42,6 +42,6 @@ func TestEndLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn, end := context.WithCancel(t.Context())
 		end()
-		endLate(turn, func() { t.Error("it had ended before") }, least, slowly{})
+		endLate(turn, func() { t.Error("it had ended before") }, least, nil)
 	})
 }

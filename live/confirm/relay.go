@@ -17,7 +17,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk/wire"
-	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
@@ -32,14 +31,13 @@ import (
 // relay says to real servers what was said to simulated ones.
 type relay struct {
 	cfg      Config
-	admin    *live.Session
+	admin    recipes.Conn
 	setUp    func() error              // before anybody connects; nil when it is done
 	conns    map[int32]*relayedConn    // that are open, by their number in the simulation
 	sessions map[int64]*relayedSession // by session of the simulation
 	zxids    map[int64]int64           // real ones, by those of the simulation
 	held                               // followers that are dialled
-	pinged   time.Time
-	missed   bool // an event of a session's end has not come before its connection's
+	missed   bool                      // an event of a session's end has not come before its connection's
 }
 
 // relayedSession is a session of real servers.
@@ -54,8 +52,9 @@ type relayedSession struct {
 type relayedConn struct {
 	net.Conn
 	session *relayedSession
-	arrives chan []byte // closed when the server has closed the connection
-	arrived [][]byte    // but for answers to pings
+	arrives chan []byte   // closed when the server has closed the connection
+	ended   chan struct{} // closed at its end
+	arrived [][]byte      // but for answers to pings
 	closed  bool
 	asked   []string // the paths of requests that were not answered yet
 }
@@ -65,17 +64,14 @@ func relayed(ctx context.Context, w *workload.Workload, property string, r *sim.
 	if !slices.ContainsFunc(r.Record.Talk, func(t world.Talk) bool { return t.Kind == world.TalkHello }) {
 		return &Confirmation{Untried: "its code has said nothing to the servers"}, nil
 	}
-	admin, _, err := cfg.Open(ctx, Opening{})
-	if err != nil {
-		return nil, err
-	}
+	admin := cfg.own[0]
 	l := &relay{
-		cfg: cfg, held: held{Followers: cfg.Followers}, admin: admin, conns: map[int32]*relayedConn{}, pinged: time.Now(),
-		setUp:    func() error { return w.SetUp(admin.Conn, world.Root0+"/"+w.Name()) },
+		cfg: cfg, held: held{Followers: cfg.Followers}, admin: admin, conns: map[int32]*relayedConn{},
+		setUp:    func() error { return w.SetUp(admin, world.Root0+"/"+w.Name()) },
 		sessions: map[int64]*relayedSession{}, zxids: map[int64]int64{},
 	}
 	defer l.end(ctx)
-	if err := clearBelow(admin.Conn, "/"); err != nil {
+	if err := clearBelow(admin, "/"); err != nil {
 		return nil, err
 	}
 	for _, t := range r.Record.Talk {
@@ -84,7 +80,7 @@ func relayed(ctx context.Context, w *workload.Workload, property string, r *sim.
 	out := &Confirmation{}
 	for _, t := range r.Record.Talk {
 		turn, cancel := context.WithCancel(ctx)
-		go endLate(turn, cancel, cfg.Patience, admin.Conn)
+		go endLate(turn, cancel, cfg.Patience, cfg.own)
 		err := l.pass(turn, t)
 		cancel()
 		if err != nil {
@@ -121,14 +117,13 @@ func (l *relay) pass(ctx context.Context, t world.Talk) error {
 	if err := l.follow(ctx, t.Behind); err != nil {
 		return err
 	}
-	l.ping()
 	c := l.conns[t.Conn]
 	switch t.Kind {
 	case world.TalkMakes:
-		_, err := l.admin.Conn.Create(t.Path, nil, 0, zk.WorldACL(zk.PermAll))
+		_, err := l.admin.Create(t.Path, nil, 0, zk.WorldACL(zk.PermAll))
 		return err
 	case world.TalkDeletes:
-		return l.admin.Conn.Delete(t.Path, -1)
+		return l.admin.Delete(t.Path, -1)
 	case world.TalkHello:
 		return l.hello(ctx, t)
 	case world.TalkEnds:
@@ -178,6 +173,7 @@ func (c *relayedConn) await(ctx context.Context, so func() bool) bool {
 // receive receives what the server sends.
 func (c *relayedConn) receive() {
 	defer close(c.arrives)
+	defer close(c.ended)
 	for {
 		frame, err := wire.ReadFrame(c, nil, wire.FrameMax)
 		if err != nil {
@@ -198,13 +194,15 @@ func replied(frame []byte) (header wire.ReplyHeader, body []byte) {
 // pingEvery is how often real servers hear of each client at least. Sessions last longer.
 const pingEvery = 3 * time.Second
 
-func (l *relay) ping() {
-	if time.Since(l.pinged) < pingEvery {
-		return
-	}
-	l.pinged = time.Now()
-	for _, c := range l.conns {
-		c.Write(wire.AppendFrame(nil, &wire.RequestHeader{Xid: wire.XidPing, Op: wire.OpPing}))
+// ping has the server hear of the client, however long a step takes.
+func (c *relayedConn) ping() {
+	for {
+		select {
+		case <-c.ended:
+			return
+		case <-time.After(pingEvery):
+			c.Write(wire.AppendFrame(nil, &wire.RequestHeader{Xid: wire.XidPing, Op: wire.OpPing}))
+		}
 	}
 }
 
@@ -217,7 +215,7 @@ func (l *relay) dial(ctx context.Context, server int, asked wire.ConnectRequest)
 	if err != nil {
 		return nil, nil, err
 	}
-	c = &relayedConn{Conn: raw, arrives: make(chan []byte, backlog)}
+	c = &relayedConn{Conn: raw, arrives: make(chan []byte, backlog), ended: make(chan struct{})}
 	go c.receive()
 	raw.Write(wire.AppendFrame(nil, &asked)) // if that fails the connection is closed
 	if c.await(ctx, func() bool { return len(c.arrived) > 0 }) {
@@ -265,6 +263,7 @@ func (l *relay) hello(ctx context.Context, t world.Talk) error {
 		}
 		s.ConnectResponse, s.server = *answer, t.Server
 		c.session, l.conns[t.Conn] = s, c
+		go c.ping()
 		return nil
 	})
 }
@@ -480,5 +479,4 @@ func (l *relay) end(ctx context.Context) {
 	for _, s := range l.sessions {
 		l.expire(ctx, s)
 	}
-	l.admin.Close()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/live"
+	tcp "github.com/zktorture/zktorture/live/ensemble/relay"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
@@ -78,15 +80,22 @@ func TestRelayed(t *testing.T) {
 	}
 	servers := strings.Split(fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3}}).ConnectString(), ",")
 	config := Config{Servers: servers, Patience: 300 * time.Millisecond,
-		Open: func(context.Context, Opening) (*live.Session, Stepper, error) {
-			conn, _, err := zk.Connect(servers, 4*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
+		Open: func(_ context.Context, how Opening) (*live.Session, Stepper, error) {
+			conn, _, err := zk.Connect(servers[how.Server:][:1], 4*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 			return &live.Session{Conn: conn, Close: func() { conn.Close() }}, nil, err
 		}}
-	confirmed, err := Run(t.Context(), w, example, replayed, config)
-	if err != nil || confirmed.Violation == nil || confirmed.Difference != "" || confirmed.Untried != "" {
-		t.Fatalf("%+v, %v", confirmed, err)
-	}
 	said := replayed.Record.Talk
+	for i := range said {
+		said[i].Server = 1 // and not the leader
+	}
+	delay := delayed(t, servers, 1)
+	for _, slow := range []time.Duration{2 * config.Patience, 0} {
+		delay(slow)
+		confirmed, err := Run(t.Context(), w, example, replayed, config)
+		if err != nil || confirmed.Violation == nil || confirmed.Difference != "" || confirmed.Untried != "" {
+			t.Fatalf("one server answers after %v: %+v, %v", slow, confirmed, err)
+		}
+	}
 	for kind, change := range map[world.TalkKind]func(*world.Talk){
 		world.TalkHello: func(s *world.Talk) { s.Refused = true },
 		world.TalkReply: func(s *world.Talk) {
@@ -104,4 +113,18 @@ func TestRelayed(t *testing.T) {
 			t.Errorf("kind %d, step %d: %+v, %v", kind, said[i].Step, confirmed, err)
 		}
 	}
+}
+
+// delayed puts a relay before one of the servers, and returns what delays its answers.
+func delayed(t *testing.T, servers []string, server int) func(by time.Duration) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := servers[server]
+	r := tcp.New(listener, func() (net.Conn, error) { return net.Dial("tcp", address) })
+	t.Cleanup(r.Close)
+	servers[server] = r.Addr().String()
+	return r.Delay
 }

@@ -108,7 +108,7 @@ func (r *replayer) follow(ctx context.Context) (number int, difference string) {
 			break
 		}
 		turn, cancel := context.WithCancel(ctx)
-		go endLate(turn, cancel, r.cfg.Patience+leap, r.round.Admin())
+		go endLate(turn, cancel, r.cfg.Patience+leap, r.cfg.own)
 		err := r.line(turn, i)
 		cancel()
 		if err != nil {
@@ -118,12 +118,12 @@ func (r *replayer) follow(ctx context.Context) (number int, difference string) {
 	return 0, ""
 }
 
-// timesSlowest is how many times as long as the slowest request of the run's own a step may take.
+// timesSlowest is how many times as long as the slowest round of the run's own requests a step may take.
 const timesSlowest = 50
 
-// endLate ends a step that has had its time: the least, or more if the run's own requests are answered slowly meanwhile,
-// but no longer than the servers may be away.
-func endLate(turn context.Context, end func(), least time.Duration, own recipes.Conn) {
+// endLate ends a step that has had its time: the least, or more if any server answers the run's own requests slowly
+// meanwhile, but no longer than the servers may be away.
+func endLate(turn context.Context, end func(), least time.Duration, own []recipes.Conn) {
 	began, every, slowest := time.Now(), least/10, time.Duration(0)
 	for time.Since(began) < max(least, min(timesSlowest*slowest, awayMax)) {
 		due := time.Now().Add(every)
@@ -131,7 +131,9 @@ func endLate(turn context.Context, end func(), least time.Duration, own recipes.
 		case <-turn.Done():
 			return
 		case <-time.After(every):
-			own.Exists("/") // also an error says how slow they are
+			for _, conn := range own {
+				conn.Exists("/") // also an error says how slow its server is
+			}
 			slowest = max(slowest, time.Since(due))
 		}
 	}
