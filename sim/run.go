@@ -15,6 +15,7 @@ import (
 	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/internal/resource"
 	"github.com/zktorture/zktorture/sim/internal/bound"
+	"github.com/zktorture/zktorture/sim/internal/bubble"
 	"github.com/zktorture/zktorture/sim/internal/cover"
 	"github.com/zktorture/zktorture/sim/internal/draw"
 	"github.com/zktorture/zktorture/sim/internal/runner"
@@ -540,10 +541,14 @@ func (c *campaign) violations() (all []Found) {
 	if c.cfg.Until == tally.AnyProperty && len(all) > 1 {
 		all = all[:1]
 	}
-	for i := range all {
-		c.minimise(&all[i])
+	if len(all) > 0 {
+		bubble.WithRoom(func() {
+			for i := range all {
+				c.minimise(&all[i])
+			}
+		})
+		RootFirst(c.workload, all)
 	}
-	RootFirst(c.workload, all)
 	return all
 }
 

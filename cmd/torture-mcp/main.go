@@ -47,7 +47,7 @@ func serve(root string) error {
 	if err := os.Chdir(root); err != nil {
 		return fmt.Errorf("--root: %w", err)
 	}
-	memory.Simulate()
+	memory.RelaxGC()
 	s, err := newServer()
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package memory is about how the process of a command uses its memory: the garbage collector, and stacks.
+// Package memory is about how the process of a command uses its memory.
 package memory
 
 import (
