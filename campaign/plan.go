@@ -104,7 +104,7 @@ type Job struct {
 // Program is a build of the command that runs units: workers of any other are refused.
 type Program struct {
 	Go     string `json:"go,omitempty"` // as in [Job]
-	Build  string `json:"build"`        // as [digest.Build] says it
+	Build  string `json:"build"`        // as [program.Build] says it
 	SHA256 string `json:"sha256"`       // of the program file
 	System string `json:"system"`       // as "linux/amd64"
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zktorture/zktorture/internal/digest"
+	"github.com/zktorture/zktorture/internal/version"
 	"github.com/zktorture/zktorture/sim"
 	_ "github.com/zktorture/zktorture/sim/prove" // strategy exhaustive
 	"github.com/zktorture/zktorture/sim/tally"
@@ -31,7 +31,7 @@ func (p *Plan) Run(ctx context.Context, n int) (UnitResult, error) {
 	if err := fits(p.Needs(u)); err != nil {
 		return UnitResult{}, fmt.Errorf("unit %d: %w", n, err)
 	}
-	r := UnitResult{Format: UnitFormat, Plan: p.Digest(), Unit: u, Done: Done{Program: digest.Program()}}
+	r := UnitResult{Format: UnitFormat, Plan: p.Digest(), Unit: u, Done: Done{Program: version.Sum()}}
 	began := time.Now()
 	run := p.runPart
 	if u.Job < 0 {
@@ -61,17 +61,17 @@ func fits(version string, exact bool) error {
 
 // CheckProgram returns an error unless this program is one of those that were noted when the campaign began.
 func (p *Plan) CheckProgram() error {
-	sum := digest.Program()
+	sum := version.Sum()
 	if len(p.Programs) == 0 || slices.ContainsFunc(p.Programs, func(o Program) bool { return o.SHA256 == sum }) {
 		return nil
 	}
 	return fmt.Errorf("this program is %s (SHA-256 %.12s), and the campaign was begun for %s (SHA-256 %.12s): "+
-		"take that program, or begin another campaign", digest.Build(), sum, p.Programs[0].Build, p.Programs[0].SHA256)
+		"take that program, or begin another campaign", version.Build(), sum, p.Programs[0].Build, p.Programs[0].SHA256)
 }
 
 // ThisProgram describes the program file of this process.
 func ThisProgram() Program {
-	return Program{Build: digest.Build(), SHA256: digest.Program(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	return Program{Build: version.Build(), SHA256: version.Sum(), System: runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 // runPart runs episodes of a job.

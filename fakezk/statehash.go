@@ -61,6 +61,15 @@ func (v View) addReplica(d *digest.Sum, e *Ensemble, r *replica) {
 	d.Int(int64(all))
 }
 
+// RemainsHash hashes what is left when all is over: the leader's znodes, and watches.
+func (v View) RemainsHash(e *Ensemble) uint64 {
+	sum := e.cluster.leader().treeHash()
+	for _, r := range e.cluster.replicas {
+		sum += digest.Mix(r.data.hash()) + digest.Mix(digest.Mix(r.child.hash()))
+	}
+	return sum
+}
+
 // treeHash does not depend on the order of a map. Names and parents are in the paths, the sequence of siblings and of
 // a session's ephemerals in the seed, and usage that counts against quotas is data of nodes.
 func (t *tree) treeHash() (sum uint64) {

@@ -83,7 +83,7 @@ func (w *Workload) Name() string { return w.kind }
 func (w *Workload) Terms() world.Terms {
 	t := world.Terms{
 		Door: w.terms.door, At: w.terms.at, Client: w.terms.semantics, TellsTime: w.terms.tellsTime,
-		Waived: w.terms.waived, Hash: planHash, Follows: follows, GivesBack: w.gives,
+		Waived: w.terms.waived, Hash: planHash, Follows: follows, GivesBack: w.gives, Noted: w.gives != nil,
 	}
 	if len(w.terms.setUp) > 0 {
 		t.Prepare = func(c *goclient.Conn, root string) error { return w.SetUp(c, w.pathIn(root)) }

@@ -15,9 +15,9 @@ import (
 	"github.com/zktorture/zktorture/campaign"
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/parts"
-	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/internal/escape/stream"
 	"github.com/zktorture/zktorture/internal/resource/memory"
+	"github.com/zktorture/zktorture/internal/version"
 	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/tally"
@@ -172,7 +172,7 @@ func (p *PartCmd) serve(c *console.Context, plan *campaign.Plan) error {
 	if err != nil {
 		return err
 	}
-	if err := console.WriteJSON(out, Readiness{true, digest.Build(), runtime.GOOS + "/" + runtime.GOARCH, sim.Exact()}); err != nil {
+	if err := console.WriteJSON(out, Readiness{true, version.Build(), runtime.GOOS + "/" + runtime.GOARCH, sim.Exact()}); err != nil {
 		return err
 	}
 	return parts.Answer(c, out, func(ctx context.Context, q Question) (any, error) {

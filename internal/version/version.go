@@ -1,4 +1,4 @@
-// Package version says which build of the project a command is.
+// Package version says which build of the project a program is, so that what it has found can be found again by the same one.
 package version
 
 import (
@@ -25,21 +25,27 @@ func Text(program string) string {
 
 func text(program string, info *debug.BuildInfo, release string) string {
 	lines := []string{program + " " + versionOf(info, release)}
-	settings := map[string]string{}
-	for _, s := range info.Settings {
-		settings[s.Key] = s.Value
-	}
-	if commit := settings["vcs.revision"]; commit != "" {
-		if settings["vcs.modified"] == "true" {
+	set := settings(info)
+	if commit := set["vcs.revision"]; commit != "" {
+		if set["vcs.modified"] == "true" {
 			commit += ", modified"
 		}
 		lines = append(lines, "commit: "+commit)
 	}
-	if date := settings["vcs.time"]; date != "" {
+	if date := set["vcs.time"]; date != "" {
 		lines = append(lines, "date: "+date)
 	}
 	lines = append(lines, "go: "+runtime.Version(), fmt.Sprintf("platform: %s/%s", runtime.GOOS, runtime.GOARCH))
 	return strings.Join(lines, "\n")
+}
+
+// settings are those of a build, by their keys.
+func settings(info *debug.BuildInfo) map[string]string {
+	set := map[string]string{}
+	for _, s := range info.Settings {
+		set[s.Key] = s.Value
+	}
+	return set
 }
 
 // versionOf is the version of the project. A program of another module has the project as a dependency.

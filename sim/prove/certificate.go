@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/internal/digest"
+	"github.com/zktorture/zktorture/internal/version"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/internal/bound"
 	"github.com/zktorture/zktorture/sim/prove/certify"
@@ -40,7 +41,7 @@ type Certificate struct {
 	Verdict sim.Verdict `json:"verdict"`
 	Extent  string      `json:"extent"`
 	States  int         `json:"states"`
-	Ends    int         `json:"ends"` // executions that were run to their end
+	Ends    int         `json:"ends"` // in which faults are healed, and the rest follows
 	Runs    int         `json:"runs"`
 	Digest  string      `json:"digest"`
 
@@ -48,15 +49,18 @@ type Certificate struct {
 	NotCovered []string `json:"not_covered"`
 	NotJudged  []string `json:"not_judged,omitempty"`
 	Waived     []string `json:"waived,omitempty"`
-	Build      string   `json:"build"` // see [digest.Build]
+	Build      string   `json:"build"` // see [version.Build]
 	Seal       string   `json:"seal"`  // SHA-256 of the file without its seal
 }
 
 // CertificateFormat is the first field of every certificate.
 const CertificateFormat = "zktorture certificate 1"
 
-// AllReductions are the rules by which a search leaves out what cannot show anything new; ReduceReturns is the last of them.
-const AllReductions, ReduceReturns = bound.AllReductions, bound.ReduceReturns
+// AllReductions are the rules by which a search leaves out what cannot show anything new.
+const AllReductions = bound.AllReductions
+
+// ByJudges are those that go by what a kind says of its judge.
+var ByJudges = [...]bound.Reductions{bound.ReduceReturns, bound.ReduceEnds}
 
 // NotCovered is what no search covers, whatever its bound.
 var NotCovered = []string{
@@ -89,7 +93,7 @@ func Certify(cfg sim.Config, r sim.Result) (*Certificate, error) {
 		Ops: cfg.Ops, Faults: cfg.Faults.String(), AtMost: cfg.AtMost, Plain: cfg.Plain, Verdict: r.Verdict,
 		Extent: r.Extent.Word, States: r.Extent.States, Ends: r.Extent.Ends, Runs: r.Extent.Runs,
 		Digest: digest.Hex(r.Extent.Digest), Reductions: Texts(AllReductions &^ cfg.Without), NotCovered: NotCovered,
-		NotJudged: r.NotJudged, Waived: r.Waived, Build: digest.Build(),
+		NotJudged: r.NotJudged, Waived: r.Waived, Build: version.Build(),
 	}
 	c.Seal, err = c.seal()
 	return c, err
@@ -178,9 +182,9 @@ func (c *Certificate) Claim() (certify.Claim, error) {
 
 // sameBuild is an error in another program.
 func (c *Certificate) sameBuild() error {
-	if c.Build != digest.Build() {
+	if c.Build != version.Build() {
 		return fmt.Errorf("the certificate is of another program (%s), and this is %s: build that one, or search "+
-			"again with this one", c.Build, digest.Build())
+			"again with this one", c.Build, version.Build())
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ type Extent struct {
 	Word   string `json:"word"`
 	Reason string `json:"reason,omitempty"` // of a search that is BOUNDED: what ended it
 	// Of a search: how many runs it made; states seen, each one once; those of them of which steps are left, as far as is known;
-	// runs that were not cut at a state seen before; and a digest of all states, which does not depend on their order.
+	// ends, in which faults are healed and the rest follows; and a digest of all states, which does not depend on their order.
 	Runs     int    `json:"runs,omitempty"`
 	States   int    `json:"states,omitempty"`
 	Waiting  int    `json:"waiting,omitempty"`
@@ -31,7 +31,7 @@ type Extent struct {
 func (c Extent) String() string {
 	switch c.Word {
 	case Complete:
-		return fmt.Sprintf("COMPLETE: %d executions to their end, %d states, %d runs", c.Ends, c.States, c.Runs)
+		return fmt.Sprintf("COMPLETE: %d ends, %d states, %d runs", c.Ends, c.States, c.Runs)
 	case Bounded:
 		return fmt.Sprintf("BOUNDED (%s): not finished: %d runs, %d states, from %d of which it has not gone on", c.Reason, c.Runs, c.States, c.Waiting)
 	}

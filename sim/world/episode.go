@@ -50,7 +50,8 @@ type Run struct {
 	Hash     uint64
 	Aborted  any // what the source gave up with
 	Record   *Record
-	bubble   int // its number, where somebody may want to know what is left in it: of runs with a trace, and over the wire
+	End      *End // nil if nothing was kept
+	bubble   int  // its number, where somebody may want to know what is left in it: of runs with a trace, and over the wire
 	Wire     bool
 	cutShort string   // why all of the run was not judged: then it is no pass, also where that is waived
 	outlive  bool     // goroutines may outlive the episode, see [World.outlived]
@@ -192,6 +193,7 @@ func (w *World) run(workload Workload, o *Run) {
 	} else {
 		o.Judgement = judge(w, everybody)
 	}
+	o.End = w.kept.end(w.view())
 	if w.livelock != nil && len(o.Violations) > 0 {
 		o.cutShort = o.Violations[0].Message
 	}

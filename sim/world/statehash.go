@@ -18,6 +18,7 @@ import (
 type keeping struct {
 	delivered [ClientsMax]deliveries
 	history   []Moment         // calls, returns, changes, ends of sessions and processes, since they were taken
+	healed    digest.Sum       // of time that has passed since faults were healed, and when in the history
 	asked     atomic.Uint64    // a hash of who has asked whether it still has what it got, since the history was taken
 	outside   digest.Sum       // what is done outside; no judge knows when
 	names     map[int64]int64  // of operations, by number: equal wherever the same user has begun as many
@@ -92,6 +93,38 @@ func keep(w *World) {
 		m.delivered[i].w, m.delivered[i].client = w, i
 	}
 	w.kept = m
+}
+
+// End is what judges see of an episode from where its faults are healed: its history, and a hash of all else.
+type End struct {
+	History []Moment
+	Rest    uint64
+}
+
+// end is nil if nothing is kept, and if a judge may see more.
+func (m *keeping) end(w *View) *End {
+	if m == nil || !w.terms.Noted {
+		return nil
+	}
+	v := w.ServersMatter(false)
+	d := w.hash(v, v.RemainsHash(w.servers), w.herdHash(2))
+	d.Int(int64(m.healed))
+	var notes uint64
+	for _, op := range w.ops {
+		if op.Data == nil {
+			continue
+		}
+		noted, is := op.Data.(interface{ Hash() uint64 })
+		if !is {
+			return nil
+		}
+		notes += digest.Mix(noted.Hash() ^ digest.Mix(uint64(m.name(op.Number))))
+	}
+	for _, r := range w.removals {
+		notes += digest.Mix(HashString(r.Path) ^ digest.Mix(uint64(r.Session)))
+	}
+	d.Int(int64(notes))
+	return &End{slices.Clone(w.History()), uint64(d)}
 }
 
 // deliveredTo is where to note what a process is told; nil if nothing is kept.
@@ -172,6 +205,13 @@ func (m *keeping) outsideOf(call *outsideCall, result string) {
 	}
 }
 
+// tick keeps what time it is once faults are healed.
+func (m *keeping) tick(elapsed int64) {
+	if m != nil {
+		m.healed.Ints(elapsed, int64(len(m.history)))
+	}
+}
+
 // death keeps that a process has died.
 func (m *keeping) death(p *process) {
 	if m != nil {
@@ -213,8 +253,18 @@ func (m *keeping) event(w *World, e Event) {
 // world. That of a client changes only by what it does or suffers, or with time; what others look at is in the servers'.
 // Which field of what is in it, and why others need not be, is in TestFieldsAreClassed.
 func (w *View) StateHash(v fakezk.View, clients []uint64) (servers uint64, _ []uint64) {
-	var d digest.Sum
-	d.Ints(int64(v.StateHash(w.servers)), int64(w.kept.outside), w.elapsed, w.offset, w.outage.until)
+	d := w.hash(v, v.StateHash(w.servers), w.herdHash(0))
+	for _, p := range w.procs {
+		own, others := w.processHash(p, v)
+		d.Int(int64(others))
+		clients = append(clients, own)
+	}
+	return uint64(d), clients
+}
+
+// hash hashes the world, but for its processes, and with these hashes of its servers and herds.
+func (w *View) hash(v fakezk.View, servers, herds uint64) (d digest.Sum) {
+	d.Ints(int64(servers), int64(w.kept.outside), w.elapsed, w.offset, w.outage.until)
 	d.Ints(int64(w.faults), int64(w.faultsDue), int64(w.firstNumber), int64(w.versions), int64(w.replicas), int64(len(w.panicked)), int64(len(w.ends)))
 	for _, b := range [...]bool{w.outage.now, w.brief, w.nobodys, w.liveness} {
 		d.Bool(b)
@@ -231,13 +281,8 @@ func (w *View) StateHash(v fakezk.View, clients []uint64) (servers uint64, _ []u
 	for _, n := range w.struck {
 		d.Int(int64(n))
 	}
-	d.Int(int64(w.herdHash()))
-	for _, p := range w.procs {
-		own, others := w.processHash(p, v)
-		d.Int(int64(others))
-		clients = append(clients, own)
-	}
-	return uint64(d), clients
+	d.Int(int64(herds))
+	return d
 }
 
 func (w *View) processHash(p *process, v fakezk.View) (own, others uint64) {
@@ -274,8 +319,12 @@ func (w *View) processHash(p *process, v fakezk.View) (own, others uint64) {
 	return uint64(d), uint64(o)
 }
 
-func (w *View) herdHash() (sum uint64) {
+// herdHash hashes the deletions that have woken so many operations or more.
+func (w *View) herdHash(least int) (sum uint64) {
 	for _, h := range w.herd {
+		if len(h.Ops) < least {
+			continue
+		}
 		var d digest.Sum
 		d.Int(h.Zxid)
 		d.Text(h.Path)

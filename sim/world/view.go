@@ -233,6 +233,7 @@ type tick struct {
 func noteTick(w *World) {
 	if w.liveness {
 		w.ticks = append(w.ticks, tick{w.step, w.elapsed})
+		w.kept.tick(w.elapsed)
 	}
 }
 

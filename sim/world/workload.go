@@ -42,6 +42,8 @@ type Terms struct {
 	// GivesBack reports whether operations of a name give something back: no judge compares when one of them returns with
 	// when any other operation does, but with calls and changes only. Nil: none does.
 	GivesBack func(operation string) bool
+	// Noted says that judges see only what the world and operations tell, and of their Data what its method Hash() uint64 hashes.
+	Noted bool
 	// Follows reports whether a violation of the property may result from a violation of the cause. It is transitive,
 	// and no property follows from itself.
 	Follows func(property, cause string) bool

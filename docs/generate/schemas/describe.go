@@ -67,7 +67,7 @@ var meanings = map[string]string{
 	"divergence":     "where two runs of equal choices differed: it may take several tries to see the violation again",
 	"done":           "how the unit was done, which differs from run to run",
 	"elapsed_s":      "how long it took, in seconds",
-	"ends":           "executions that were run to their end, and not cut at a state seen before",
+	"ends":           "states in which faults are healed, and the rest of the execution follows; those that no judge can tell apart are run once",
 	"episode":        "the number of the episode, from 0; -1 for an execution of a search",
 	"episodes":       "the number of episodes",
 	"episodes_per_s": "episodes a second",

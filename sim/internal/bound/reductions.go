@@ -1,7 +1,7 @@
 package bound
 
 // Reductions is a set of rules by which a search of all executions leaves out what cannot show anything new.
-type Reductions uint8
+type Reductions uint16
 
 // The reductions.
 const (
@@ -13,6 +13,7 @@ const (
 	ReduceNewcomers                        // of equal clients that have not done anything one acts first
 	ReduceRuns                             // what a step does is remembered, and not run again
 	ReduceReturns                          // when something was given back is compared with calls and changes only
+	ReduceEnds                             // ends of which a judge sees the same are judged once
 
 	AllReductions Reductions = 1<<iota - 1
 )

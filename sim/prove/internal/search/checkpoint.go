@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/zktorture/zktorture/internal/digest"
+	"github.com/zktorture/zktorture/internal/version"
 	"github.com/zktorture/zktorture/internal/wholefile"
 )
 
@@ -75,5 +75,5 @@ func (s *search) load() error {
 
 // scope says what is searched, and by which program.
 func (s *search) scope() string {
-	return fmt.Sprintf("%s, share %d, by %s", s.Of, s.Share, digest.Build())
+	return fmt.Sprintf("%s, share %d, by %s", s.Of, s.Share, version.Build())
 }

@@ -75,18 +75,19 @@ type memory struct {
 	can     map[uint64][]option // by the servers, and a client or nobody
 	does    map[doing]*done
 	effects []effect
-	judged  set // ends, by their keys, that were run and judged
+	ends    map[uint64]*world.End // by the state in which faults are healed, but for its history
+	judged  set                   // what was run and judged, see [search.judgedBy]
 }
 
 func newMemory() *memory {
 	return &memory{
 		deeds: []known{{deed{action: world.Idling}, -1, false, nameOf(deed{action: world.Idling})}}, number: map[deed]int32{}, can: map[uint64][]option{},
-		does: map[doing]*done{},
+		does: map[doing]*done{}, ends: map[uint64]*world.End{},
 	}
 }
 
 // size grows with whatever is learned.
-func (m *memory) size() int { return len(m.can) + len(m.effects) + m.judged.size }
+func (m *memory) size() int { return len(m.can) + len(m.effects) + m.judged.size + len(m.ends) }
 
 // errContradiction ends a search that remembers what is not so.
 var errContradiction = errors.New("what was remembered contradicts what was run")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zktorture/zktorture/internal/digest"
+	"github.com/zktorture/zktorture/sim/internal/bound"
 	"github.com/zktorture/zktorture/sim/internal/runner"
 	"github.com/zktorture/zktorture/sim/world"
 )
@@ -191,8 +193,22 @@ func (s *search) judgedEnd(t *state) bool {
 	return true
 }
 
-func (s *search) judged(t *state) bool {
-	return s.memory.judged.has(s.keyOf(t))
+// wholeEnds says that of so many ends one is judged by itself, whatever is remembered.
+const wholeEnds = 64
+
+func (s *search) judged(t *state) bool { return s.memory.judged.has(s.judgedBy(t)) }
+
+// judgedBy is a hash of what a judge sees of an execution in which faults are healed in a state: of the state itself, if
+// none was run that ends so, whatever its history, or if a judge may see more.
+func (s *search) judgedBy(t *state) uint64 {
+	e, key := s.memory.ends[t.everywhere(len(s.hashes))], s.keyOf(t)
+	if e == nil || key%wholeEnds == 0 {
+		return key
+	}
+	h := s.after(t.history, e.History)
+	var d digest.Sum
+	d.Ints(int64(s.plan), int64(h.order), int64(h.returns), int64(h.givenBack), int64(e.Rest))
+	return uint64(d)
 }
 
 // meet is where a walk comes to a state.
@@ -352,7 +368,7 @@ func (s *search) decide(n int, label string) (v int) {
 }
 
 // concluded notes a run that came to its end.
-func (s *search) concluded() {
+func (s *search) concluded(end *world.End) {
 	k := &s.walk
 	if s.met <= len(k.path) {
 		s.why = fmt.Errorf("%w: the torture phase ends after %d of %d steps", errContradiction, s.met-1, len(k.path))
@@ -361,5 +377,11 @@ func (s *search) concluded() {
 	if !s.finished(&k.now) && k.open != nil {
 		s.learned(&k.now, nil, nil)
 	}
-	s.memory.judged.add(s.keyOf(&k.now))
+	if where := k.now.everywhere(len(s.hashes)); end != nil && !s.Without.Has(bound.ReduceEnds) {
+		if known := s.memory.ends[where]; known != nil && (known.Rest != end.Rest || !slices.Equal(known.History, end.History)) {
+			s.why = fmt.Errorf("%w: an execution to state %x ends as another one does not", errContradiction, s.keyOf(&k.now))
+		}
+		s.memory.ends[where] = end
+	}
+	s.memory.judged.add(s.judgedBy(&k.now))
 }

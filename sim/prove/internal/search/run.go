@@ -31,7 +31,7 @@ func (s *search) Run(ctx, stop context.Context, dog *runner.Watchdog) {
 		o := s.in(cfg)
 		if before = o.Made; o.Aborted == nil {
 			if s.memory != nil && s.why == nil {
-				s.concluded()
+				s.concluded(o.End)
 			}
 			if s.Counts(o) {
 				if o = s.alone(o, servers, dog); !s.Counts(o) {

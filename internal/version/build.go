@@ -1,8 +1,11 @@
-package digest
+package version
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
+	"io"
+	"os"
 	"runtime/debug"
 	"sync"
 )
@@ -14,10 +17,7 @@ var Build = sync.OnceValue(func() string {
 	if !ok {
 		return "program " + shortSum()
 	}
-	set := map[string]string{}
-	for _, s := range info.Settings {
-		set[s.Key] = s.Value
-	}
+	set := settings(info)
 	if revision := set["vcs.revision"]; revision != "" && set["vcs.modified"] == "false" {
 		return fmt.Sprintf("revision %.12s, %s", revision, info.GoVersion)
 	}
@@ -25,4 +25,22 @@ var Build = sync.OnceValue(func() string {
 })
 
 // shortSum is the beginning of the program file's SHA-256.
-func shortSum() string { return fmt.Sprintf("%.12s", cmp.Or(Program(), "unknown")) }
+func shortSum() string { return fmt.Sprintf("%.12s", cmp.Or(Sum(), "unknown")) }
+
+// Sum is the SHA-256 of the program file of this process, in hexadecimal; "" if it cannot be read any more.
+var Sum = sync.OnceValue(func() string {
+	name, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+})
