@@ -35,9 +35,12 @@ type Request struct {
 	Auth   []byte // credentials; sasl: the client's token
 }
 
-// WatchLists are the paths of a setWatches or setWatches2, in the order in which they are sent.
-func (r *Request) WatchLists() [5]*[]string {
-	return [...]*[]string{&r.DataWatches, &r.ExistWatches, &r.ChildWatches, &r.PersistentWatches, &r.RecursiveWatches}
+// WatchLists are the paths of a setWatches or setWatches2, in the order in which they are sent; nil of other requests.
+func (r *Request) WatchLists() []*[]string {
+	if r.Op != wire.OpSetWatches && r.Op != wire.OpSetWatches2 {
+		return nil
+	}
+	return []*[]string{&r.DataWatches, &r.ExistWatches, &r.ChildWatches, &r.PersistentWatches, &r.RecursiveWatches}
 }
 
 // Response is the server's answer to one Request. Its data is the znode's, which nobody may write to.

@@ -200,8 +200,8 @@ func (r *Request) AddTo(d *digest.Sum) {
 		d.Bytes(b)
 	}
 	addACL(d, r.ACL)
-	for _, list := range r.WatchLists() {
-		d.Texts(*list)
+	for _, list := range [...][]string{r.DataWatches, r.ExistWatches, r.ChildWatches, r.PersistentWatches, r.RecursiveWatches} {
+		d.Texts(list)
 	}
 	d.Int(int64(len(r.Ops)))
 	for i := range r.Ops {
