@@ -120,9 +120,6 @@ func (m *keeping) end(w *View) *End {
 		}
 		notes += digest.Mix(noted.Hash() ^ digest.Mix(uint64(m.name(op.Number))))
 	}
-	for _, r := range w.removals {
-		notes += digest.Mix(HashString(r.Path) ^ digest.Mix(uint64(r.Session)))
-	}
 	d.Int(int64(notes))
 	return &End{slices.Clone(w.History()), uint64(d)}
 }
