@@ -13,7 +13,7 @@ import (
 
 // zkLockBreeds are locks on one znode, on ephemeral sequential znodes, kazoo's, Curator's and twitter's.
 var zkLockBreeds = breeds{
-	{"ZL1 ZL2 ZL4 ZL5 ZL6", watchLock("go-zookeeper")},
+	{"ZL1 ZL2 ZL4 ZL5 ZL6 ZL17", watchLock("go-zookeeper")},
 	{"ZL3", watchLock("Java's client").by(goclient.SemanticsJava)},
 	{"ZL7 ZL8 ZL9 ZL10 ZL11 ZL12 ZL13 ZL14 ZL15 ZL16",
 		own(workload.Lock, "an article on locks for Java, class ZkLock by go-zookeeper with ", published.NewZkLock)},

@@ -1,6 +1,7 @@
 package published
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -66,6 +67,12 @@ var watchLockMistakes = []mistake[WatchLock]{
 	{"ZL2", func(l *WatchLock) { l.granted = func(zk.EventType) bool { return true } }},
 	// BUG: ZL4 it may be one's own, by a create whose reply was lost
 	{"ZL4", func(l *WatchLock) { l.owns = func([]byte, *zk.Stat) bool { return false } }},
+	{"ZL17", func(l *WatchLock) {
+		session := l.conn.SessionID() // BUG: ZL17 it may end, and the object goes on in another
+		l.owns = func(data []byte, stat *zk.Stat) bool {
+			return string(data) == l.guid && stat.EphemeralOwner == cmp.Or(session, l.conn.SessionID())
+		}
+	}},
 	{"ZL5", func(l *WatchLock) {
 		l.delete = func() error {
 			err := l.conn.Delete(l.path(), -1) // BUG: ZL5 whoever has made it: after an expiry that is the successor
