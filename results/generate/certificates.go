@@ -46,15 +46,15 @@ func certified() (all []searches) {
 	for _, kind := range []string{"queue", "doublebarrier", "twophase"} {
 		all = append(all, searches{kind: kind, recipe: workload.Ours, clients: 2, ops: 1, faults: few})
 	}
-	three := []world.Faults{world.NoFaults, world.Loss, world.Watch, world.Wrap, world.Reap, world.Cancel, world.Crash, world.Stall}
+	three := []world.Faults{world.NoFaults, world.Loss, world.Watch, world.Wrap, world.Reap, world.Cancel, world.Crash, world.Stall,
+		world.Time}
 	all = append(all, searches{kind: "lock", recipe: workload.Ours, clients: 3, ops: 1, faults: three},
 		searches{kind: "semaphore", recipe: workload.Ours, clients: 3, ops: 1, faults: few[:1]},
-		searches{kind: "lock", recipe: workload.Ours, clients: 2, ops: 1, faults: few[1:], most: 2},
-		searches{kind: "lock", recipe: workload.Ours, clients: 2, ops: 2, faults: few[:1]})
+		searches{kind: "lock", recipe: workload.Ours, clients: 2, ops: 1, faults: []world.Faults{world.Loss, world.Expiry}, most: 2})
 	for _, kind := range []string{"counter", "election", "rwlock", "barrier"} {
 		all = append(all, searches{kind: kind, recipe: workload.Ours, clients: 3, ops: 1, faults: few})
 	}
-	for _, kind := range []string{"counter", "queue"} {
+	for _, kind := range []string{"lock", "counter", "queue"} {
 		all = append(all, searches{kind: kind, recipe: workload.Ours, clients: 2, ops: 2, faults: few})
 	}
 	for _, e := range workload.Entries() {
