@@ -18,7 +18,7 @@ import (
 // have returned (put it into the result) it takes effect only where that is the sum.
 //
 // Which additions of unknown outcome make up a number is a subset sum. A history of thousands of operations may be
-// undetermined if something negative is added, or if additions of unknown outcome are not all of 1.
+// undetermined if something negative is added, or if additions that were not told their sums are of more than eight amounts.
 func Counter() Model {
 	return Model{
 		Name:       "counter",

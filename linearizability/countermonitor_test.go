@@ -69,8 +69,21 @@ func TestSubsetSumsAreCounted(t *testing.T) {
 		return Operation{Client: 9, Op: "get", Result: Int(n), Call: call, Return: call + 1}
 	}
 	m := Counter()
-	r := m.monitor(m.steps(History{lost(2), lost(3), lost(3), get(5, 10), get(8, 20)}))
-	if want := "which of 3 additions of 2 different amounts, whose sums nobody was told, make up 2 gaps"; !strings.HasPrefix(r.Reason, want) {
-		t.Errorf("%q, want %q", r.Reason, want)
+	untold := Operation{Client: 8, Op: "add", Arg: Int(4), Call: 15, Return: 18}
+	var odd History // of even amounts, and too many ways to add them up
+	for range 1000 {
+		odd = append(odd, lost(2), lost(4), lost(6))
+	}
+	for want, h := range map[string]History{
+		"which of 3000 additions of 3 different amounts, whose sums nobody was told, make up 1 gaps": append(odd, get(6001, 20)),
+		"": {lost(2), lost(3), lost(3), get(5, 10), get(8, 20)},
+		"which of 4 additions of 3 different amounts, whose sums nobody was told, make up 2 gaps": {
+			lost(2), lost(3), lost(3), untold, get(5, 10), get(8, 20)},
+		"which of 9 additions of 9 different amounts, whose sums nobody was told, make up 1 gaps": {
+			lost(1), lost(2), lost(3), lost(4), lost(5), lost(6), lost(7), lost(8), lost(9), get(45, 20)},
+	} {
+		if r := m.monitor(m.steps(h)); !strings.HasPrefix(r.Reason, want) || (r.Outcome == step.Ok) != (want == "") {
+			t.Errorf("%v: %q, want %q", r.Outcome, r.Reason, want)
+		}
 	}
 }

@@ -41,11 +41,13 @@ func scaleShapes() (all []scaleShape) {
 	}
 	return append(all,
 		scaleShape{"of 1, 10 and −3 as in the workload, 0.1 ‰ of unknown outcome", "counter", nil, "ok",
-			busyAmounts(0.0001)},
+			busyAmounts(0.0001, -3)},
 		scaleShape{"of 1, 10 and −3 as in the workload, 1 ‰ of unknown outcome", "counter", nil, "ok",
-			busyAmounts(0.001)},
+			busyAmounts(0.001, -3)},
 		scaleShape{"of 1, 10 and −3 as in the workload, 1 % of unknown outcome", "counter", nil, "ok",
-			busyAmounts(0.01)},
+			busyAmounts(0.01, -3)},
+		scaleShape{"of 1, 2 and 5, 1 % of unknown outcome", "counter", nil, "ok", busyAmounts(0.01, 5)},
+		scaleShape{"of 1, 2 and 5, 10 % of unknown outcome", "counter", nil, "ok", busyAmounts(0.1, 5)},
 		scaleShape{"busy, 1 % of unknown outcome", "priorityqueue", nil, "ok", busy("priorityqueue", 0.01)},
 		scaleShape{"busy, 10 % of unknown outcome", "priorityqueue", nil, "ok", busy("priorityqueue", 0.1)},
 		scaleShape{"n offers and polls at once, lost polls, two overtaken", "priorityqueue", nil,
@@ -73,13 +75,13 @@ func busy(model string, unknown float64) func(n int) lin.History {
 	}
 }
 
-// busyAmounts draws until something is taken away.
-func busyAmounts(unknown float64) func(n int) lin.History {
+// busyAmounts draws until the amount is added.
+func busyAmounts(unknown float64, amount int64) func(n int) lin.History {
 	return func(n int) lin.History {
 		for seed := uint64(0); ; seed++ {
 			s := correct.Shape{Operations: n, Clients: 16, Early: 30, Late: 30, Unknown: unknown, Tick: 1}
 			h := correct.Draw(rand.New(rand.NewPCG(5, seed)), "counter", lin.Parameters{}, s)
-			if slices.ContainsFunc(h, func(o lin.Operation) bool { return o.Arg.Int() < 0 }) {
+			if slices.ContainsFunc(h, func(o lin.Operation) bool { return o.Op == "add" && o.Arg.Int() == amount }) {
 				return h
 			}
 		}

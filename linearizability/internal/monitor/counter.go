@@ -3,6 +3,7 @@ package monitor
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -28,10 +29,8 @@ import (
 //
 // Gibbons, Bruno and Phillips, "Black-Box Correctness Tests for Basic Parallel Data Structures", Theory of Computing
 // Systems 35, 2002, show that this is NP-complete if additions of any number are not told their sums: which of them
-// make up a gap is a subset sum. There the answer is undetermined.
-
-// explainable bounds the steps of a counter among which an explanation is looked for.
-const explainable = 2000
+// make up a gap is a subset sum. If they are of few amounts, and can be at the end, it matters only how many of each were used
+// up to which number: that is searched. Else the answer is undetermined.
 
 // Counter judges the steps of a counter.
 func Counter(steps []step.Step) step.Ruling {
@@ -53,15 +52,6 @@ type place struct {
 	call     int64
 	end      int64
 	step     int32
-	look     bool // nothing was added
-}
-
-// rank puts who added before who looked.
-func (p *place) rank() int {
-	if p.look {
-		return 1
-	}
-	return 0
 }
 
 // gap is what no place covers.
@@ -75,9 +65,9 @@ type counterCase struct {
 	steps  []step.Step
 	places []place // by number; who added before who looked, and these by call
 	gaps   []gap
-	known  []int32 // adds of unknown outcome and known sum
-	free   []int32 // adds whose sum was not told
-	units  bool    // whether all of free add 1
+	known  []int32             // adds of unknown outcome and known sum
+	free   []interval.Presence // adds whose sum was not told
+	units  bool                // whether all of free add 1
 }
 
 // numberMax bounds numbers, so that sums of two do not overflow.
@@ -94,16 +84,16 @@ func (c *counterCase) load() string {
 		case s.Amount().Delta > numberMax || max(s.Amount().Sum, -s.Amount().Sum) > numberMax || s.Amount().Sum == math.MinInt64:
 			return "numbers are too large"
 		case !s.Null && !s.Unknown:
-			c.places = append(c.places, place{s.Amount().Sum - s.Amount().Delta, s.Amount().Sum, s.Call, s.End, int32(i), s.Amount().Delta == 0})
+			c.places = append(c.places, place{s.Amount().Sum - s.Amount().Delta, s.Amount().Sum, s.Call, s.End, int32(i)})
 		case !s.Null:
 			c.known = append(c.known, int32(i))
 		case s.Amount().Delta > 0:
-			c.free = append(c.free, int32(i))
+			c.free = append(c.free, interval.Presence{From: s.Call, Until: s.End, Of: int32(i)})
 			c.units = c.units && s.Amount().Delta == 1
 		}
 	}
 	slices.SortFunc(c.places, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.call, b.call),
+		return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(min(b.to-b.from, 1), min(a.to-a.from, 1)), cmp.Compare(a.call, b.call),
 			cmp.Compare(a.step, b.step))
 	})
 	return ""
@@ -114,7 +104,7 @@ func (c *counterCase) load() string {
 // Invariant: latest is the place of the latest call among those before this one.
 func (c *counterCase) judgePlaces(gets bool) step.Ruling {
 	c.gaps = c.gaps[:0]
-	below, latest := int32(step.None), int32(step.None)
+	below, latest, call := int32(step.None), int32(step.None), int64(math.MinInt64)
 	for i := range c.places {
 		p := &c.places[i]
 		if !gets && c.steps[p.step].Kind == step.Get {
@@ -126,9 +116,9 @@ func (c *counterCase) judgePlaces(gets bool) step.Ruling {
 		case latest != step.None && c.places[latest].call > p.end:
 			return c.contradiction(latest, int32(i))
 		case c.at(below) < p.from:
-			c.gaps = append(c.gaps, gap{c.at(below), p.from, c.callOf(latest), 0, below, int32(i)})
+			c.gaps = append(c.gaps, gap{c.at(below), p.from, call, 0, below, int32(i)})
 		}
-		below, latest = int32(i), c.later(latest, int32(i))
+		below, latest, call = int32(i), c.later(latest, int32(i)), max(call, p.call)
 	}
 	return step.Legal()
 }
@@ -139,13 +129,6 @@ func (c *counterCase) at(k int32) int64 {
 		return 0
 	}
 	return c.places[k].to
-}
-
-func (c *counterCase) callOf(k int32) int64 {
-	if k == step.None {
-		return math.MinInt64
-	}
-	return c.places[k].call
 }
 
 // later returns which of two places was called later; a may be none.
@@ -216,45 +199,19 @@ func additions(numbers []int64) (all []step.Step) {
 	return all
 }
 
-// fill covers the gaps with additions that were not told their sums.
+// fill covers the gaps with additions that were not told their sums. What cannot be done if those of known sum are in nobody's
+// way cannot be done at all.
 func (c *counterCase) fill() step.Ruling {
 	c.setEnds()
-	f := newFilling(c, math.MinInt64)
-	for i := range c.places {
-		f.all = max(f.all, c.places[i].call)
+	interval.SortBy(c.known, func(i int32) int64 { return c.steps[i].Amount().Sum })
+	if !c.units {
+		return c.using(true, false).makeUp()
 	}
-	interval.SortBy(c.free, func(i int32) int64 { return c.steps[i].Call })
-	latest := f.cover()
-	urgent := slices.ContainsFunc(c.free, func(i int32) bool { return c.steps[i].End < max(f.all, latest) })
-	open := slices.ContainsFunc(f.needs, func(n int64) bool { return n > 0 })
-	switch {
-	case !c.units && (urgent || open && len(c.free) > 0):
-		return step.Undecided(f.subsetSum())
-	case urgent && latest > math.MinInt64:
-		return f.compete(latest)
-	}
-	return f.assign()
-}
-
-// subsetSum says of what shape the history is that is not decided.
-func (f *filling) subsetSum() string {
-	amounts := map[int64]bool{}
-	for _, i := range f.free {
-		amounts[f.steps[i].Amount().Delta] = true
-	}
-	return fmt.Sprintf("which of %d additions of %d different amounts, whose sums nobody was told, make up %d gaps between "+
-		"the numbers that were told is a subset sum", len(f.free), len(amounts), len(f.gaps))
-}
-
-// compete decides between additions of known sum and unknown outcome and those that must be over early, if it can.
-func (f *filling) compete(latest int64) step.Ruling {
-	without := newFilling(f.counterCase, f.all)
-	for i := range f.gaps {
-		without.needs[i] = f.gaps[i].to - f.gaps[i].from
-	}
-	f.all, f.floor = max(f.all, latest), latest
-	if without.assign().Outcome == step.Ok || f.assign().Outcome == step.Ok {
-		return step.Legal()
+	r := c.using(true, true).place()
+	for _, late := range []bool{true, false} {
+		if r.Outcome != step.Ok || c.using(late, false).place().Outcome == step.Ok {
+			return r
+		}
 	}
 	return step.Undecided("additions of known sum and unknown outcome compete with others for the same numbers")
 }
@@ -271,101 +228,164 @@ func (c *counterCase) setEnds() {
 	}
 }
 
+// filling is what additions without a sum have to cover.
 type filling struct {
 	*counterCase
-	all   int64   // the latest call of all places
-	needs []int64 // by gap: how much of it remains to be covered
-	floor int64   // additions that must be over before it are not given to gaps
+	needs []int64 // by gap: how much of it the others cannot cover
+	room  []int64 // by gap: how much of it may be left to these, if each of them adds 1
+	calls []int64 // by gap: the latest call of what comes before its end
+	last  int64   // the latest call of all
 }
 
-func newFilling(c *counterCase, all int64) *filling {
-	return &filling{counterCase: c, all: all, needs: make([]int64, len(c.gaps)), floor: math.MinInt64}
-}
-
-// cover covers the gaps with additions whose sums are known. It returns the latest call of those.
-func (f *filling) cover() (latest int64) {
-	latest = math.MinInt64
-	interval.SortBy(f.known, func(i int32) int64 { return f.steps[i].Amount().Sum })
-	next := 0
-	for i := range f.gaps {
-		g := &f.gaps[i]
-		for next < len(f.known) && f.steps[f.known[next]].Amount().Sum <= g.from {
-			next++
+// using covers the gaps with additions of known sum, also with those that are called later than what comes before them anyway;
+// or with all, as if they were called early and left all room to others.
+func (c *counterCase) using(late, anyhow bool) *filling {
+	f := &filling{counterCase: c, last: math.MinInt64}
+	known := c.known
+	for i := range c.gaps {
+		g, units := &c.gaps[i], true
+		f.last = max(f.last, g.call)
+		var sums, covered []int64 // how much those can cover without overlap that add up to so much, in order of that
+		best := int64(0)
+		for ; len(known) > 0 && c.steps[known[0]].Amount().Sum <= g.to; known = known[1:] {
+			s, a := &c.steps[known[0]], c.steps[known[0]].Amount()
+			from := a.Sum - a.Delta
+			if a.Delta == 0 || from < g.from || s.Call > g.end || !late && s.Call > g.call {
+				continue
+			}
+			with := a.Delta
+			if k := sort.Search(len(sums), func(k int) bool { return sums[k] > from }); k > 0 {
+				with += covered[k-1]
+			}
+			best = max(best, with)
+			sums, covered = append(sums, a.Sum), append(covered, best)
+			if units = units && a.Delta == 1; !anyhow {
+				f.last = max(f.last, s.Call)
+			}
 		}
-		first := next
-		for next < len(f.known) && f.steps[f.known[next]].Amount().Sum <= g.to {
-			next++
+		needs, room := g.to-g.from-best, g.to-g.from
+		if !units && !anyhow {
+			room = needs
 		}
-		f.needs[i] = g.to - g.from - f.most(g, f.known[first:next], &latest)
+		f.needs, f.room, f.calls = append(f.needs, needs), append(f.room, room), append(f.calls, f.last)
 	}
-	return latest
+	for i := range c.places {
+		f.last = max(f.last, c.places[i].call)
+	}
+	return f
 }
 
-// most returns how much of a gap additions can cover without overlap. They are in order of sum.
-func (f *filling) most(g *gap, known []int32, latest *int64) int64 {
-	var sums, covered []int64 // of those that fit, in order
-	best := int64(0)
-	for _, i := range known {
-		s := &f.steps[i]
-		if s.Amount().Sum-s.Amount().Delta < g.from || s.Call > g.end || s.Amount().Delta == 0 {
-			continue
-		}
-		*latest = max(*latest, s.Call)
-		with := s.Amount().Delta
-		if k := sort.Search(len(sums), func(k int) bool { return sums[k] > s.Amount().Sum-s.Amount().Delta }); k > 0 {
-			with += covered[k-1]
-		}
-		best = max(best, with)
-		sums, covered = append(sums, s.Amount().Sum), append(covered, best)
-	}
-	return best
-}
-
-// assign gives each gap, from the lowest, the additions without a sum that can be there, earliest deadline first.
-func (f *filling) assign() step.Ruling {
-	additions := make([]interval.Presence, len(f.free))
-	for k, i := range f.free {
-		additions[k] = interval.Presence{From: f.steps[i].Call, Until: f.steps[i].End, Of: i}
-	}
-	jobs := interval.NewSlots(additions)
+// place gives each gap, from the lowest, what it needs of the additions of 1 without a sum that can be there, earliest
+// deadline first. Then it gives each of those a place. If either can be done, both can be done at once (Mendelsohn and
+// Dulmage, "Some Generalizations of the Problem of Distinct Representatives", 1958).
+func (f *filling) place() step.Ruling {
+	jobs := interval.NewSlots(f.free)
 	for k := range f.gaps {
-		g := &f.gaps[k]
-		jobs.Admit(g.end)
+		jobs.Admit(f.gaps[k].end)
+		jobs.Expire(f.calls[k])
 		if f.needs[k] > int64(jobs.Ready()) {
-			return f.shortage(g, f.needs[k])
+			return f.shortage(&f.gaps[k], f.needs[k])
 		}
 		for range f.needs[k] {
-			if job := jobs.Take(); job.Until < max(g.call, f.floor) {
-				return f.homeless(job.Of)
+			jobs.Take()
+		}
+	}
+	jobs = interval.NewSlots(f.free)
+	for k := range f.gaps {
+		jobs.Admit(f.gaps[k].end)
+		for range min(f.room[k], int64(jobs.Ready())) {
+			if job := jobs.Take(); job.Until < f.calls[k] {
+				return f.homeless()
 			}
 		}
 	}
-	rest := jobs.Rest()
-	if k := slices.IndexFunc(rest, func(job interval.Presence) bool { return job.Until < f.all }); k >= 0 {
-		return f.homeless(rest[k].Of)
+	for _, job := range jobs.Rest() {
+		if job.Until < f.last {
+			return f.homeless()
+		}
 	}
 	return step.Legal()
 }
 
-// homeless is the finding that an addition of outcome ok has no place. Its certificate is the additions that have
-// one, up to the first operation called after its return, and all whose sums are not known.
-func (f *filling) homeless(job int32) step.Ruling {
-	const few = 6
-	after := slices.IndexFunc(f.places, func(p place) bool { return p.call > f.steps[job].End })
-	var some []step.Step
-	for i := range f.places {
-		if p := &f.places[i]; i == after || i < after && !p.look {
-			some = append(some, f.steps[p.step])
+const (
+	amountsMax  = 8       // the different amounts among which those are looked for that make up the gaps …
+	spotsMax    = 1 << 19 // … and the spots at which they are
+	explainable = 2000    // the steps of a counter among which an explanation is looked for
+)
+
+// spot is how far the gaps are covered, and how many additions of each amount were used for that.
+type spot struct {
+	gap  int
+	at   int64
+	used [amountsMax]int32
+}
+
+// makeUp covers the gaps, from the lowest, with additions of several amounts, if all of them may as well be at the end. Those
+// of one amount differ in their calls alone, and what can be in a gap can be in all that follow. So of the way to a spot all
+// that matters is in the spot.
+func (f *filling) makeUp() step.Ruling {
+	late, calls := f.last, map[int64][]interval.Mark{} // by amount
+	interval.SortBy(f.free, func(job interval.Presence) int64 { return job.From })
+	for _, job := range f.free {
+		amount := f.steps[job.Of].Amount().Delta
+		late, calls[amount] = max(late, job.From), append(calls[amount], interval.Mark{At: job.From})
+	}
+	amounts := slices.Sorted(maps.Keys(calls))
+	bounded := slices.ContainsFunc(f.free, func(job interval.Presence) bool { return job.Until < late })
+	hard := step.Undecided(fmt.Sprintf("which of %d additions of %d different amounts, whose sums nobody was told, make up %d "+
+		"gaps between the numbers that were told is a subset sum", len(f.free), len(amounts), len(f.gaps)))
+	switch {
+	case bounded || len(amounts) > amountsMax:
+		return hard
+	case len(f.gaps) == 0:
+		return step.Legal()
+	}
+	known := map[int64][]int32{} // by the number before
+	for _, i := range f.known {
+		from := f.steps[i].Amount().Sum - f.steps[i].Amount().Delta
+		known[from] = append(known[from], i)
+	}
+	seen, left := map[spot]bool{}, []spot{{at: f.gaps[0].from}}
+	for len(left) > 0 {
+		s := left[len(left)-1]
+		left = left[:len(left)-1]
+		if s.at == f.gaps[s.gap].to {
+			if s.gap++; s.gap == len(f.gaps) {
+				return step.Legal()
+			}
+			s.at = f.gaps[s.gap].from
+		}
+		switch {
+		case seen[s]:
+			continue
+		case len(seen) == spotsMax:
+			return hard
+		}
+		g := &f.gaps[s.gap]
+		seen[s] = true
+		for k, amount := range amounts { // the largest is tried first
+			if s.at+amount <= g.to && int(s.used[k]) < interval.After(calls[amount], g.end) {
+				with := s
+				with.at += amount
+				with.used[k]++
+				left = append(left, with)
+			}
+		}
+		for _, i := range known[s.at] {
+			if to := f.steps[i].Amount().Sum; to > s.at && to <= g.to && f.steps[i].Call <= g.end {
+				left = append(left, spot{s.gap, to, s.used})
+			}
 		}
 	}
-	some = append(some, step.At(f.steps, slices.Concat(f.known, f.free))...)
-	r := step.Illegal(step.Finding{Property: "sum"})
-	if len(some) <= few && (len(some) == len(f.steps) || Counter(some).Outcome == step.Violation) {
-		r.Finding.Steps = some
-	} else if len(f.steps) <= explainable {
-		r.Finding = step.Finding{Steps: f.steps} // to be explained
+	return f.homeless()
+}
+
+// homeless is the finding that additions cannot all have a place, or not fill all gaps; why is explained in a short history.
+func (f *filling) homeless() step.Ruling {
+	if len(f.steps) <= explainable {
+		return step.Illegal(step.Finding{Steps: f.steps})
 	}
-	return r
+	return step.Illegal(step.Finding{Property: "sum"})
 }
 
 // shortage is the finding that a gap cannot be covered.
