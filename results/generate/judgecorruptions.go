@@ -11,11 +11,11 @@ import (
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/linearizability/operations"
-	"github.com/zktorture/zktorture/linearizability/sensitivity"
 	"github.com/zktorture/zktorture/results/internal/exhaustive"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/workload/audit"
 )
 
 const (
@@ -144,7 +144,7 @@ func (s subject) run(ctx context.Context, episodes, tries int) (*trial, error) {
 	t := &trial{Workload: s.entry.Kind, Recipe: s.name(), Histories: len(passed)}
 	for _, one := range passed {
 		t.Disputed += count(s.truth(one.history) == exhaustive.Illegal)
-		for c := range sensitivity.Corruptions(m, one.history, one.seed, tries) {
+		for c := range audit.Corruptions(m, one.history, one.seed, tries) {
 			s.weigh(m, c, t)
 		}
 		if ctx.Err() != nil {
@@ -188,7 +188,7 @@ func (s subject) truth(h linearizability.History) exhaustive.Answer {
 }
 
 // weigh adds one corruption to a trial.
-func (s subject) weigh(m linearizability.Model, c sensitivity.Corruption, t *trial) {
+func (s subject) weigh(m linearizability.Model, c audit.Corruption, t *trial) {
 	truth := s.truth(c.History)
 	verdict := linearizability.Worst(linearizability.Check(m, c.History, linearizability.Options{Timeout: judgeTime}))
 	illegal, found := truth == exhaustive.Illegal, verdict == linearizability.Violation

@@ -1,13 +1,15 @@
-// Package audit says what it is worth that nothing broke in an episode whose history package linearizability judged. It is
-// for programs that run campaigns; a test with sim.Check does not need it.
+// Package audit says what it is worth that nothing broke in an episode whose history package linearizability judged: it
+// corrupts the history, and counts how often that is noticed. It is for programs that run campaigns; a test with sim.Check
+// does not need it.
 package audit
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
-	"github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/linearizability/sensitivity"
+	lin "github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim/world"
 )
 
@@ -18,12 +20,59 @@ const (
 
 // Measure is a [world.Auditor].
 func Measure(model, history any, seed uint64, tries int) world.Sensitivity {
-	each := linearizability.Options{Timeout: judgeTime / time.Duration(max(tries, 1)), MemoryLimit: judgeMemory}
-	s := sensitivity.Measure(model.(linearizability.Model), history.(linearizability.History), seed, tries, each)
-	return world.Sensitivity{
-		Episodes: 1, Operations: s.Operations, Overlapping: s.Overlapping, Unknown: s.Unknown,
-		Corruptions: s.Corruptions, Noticed: s.Noticed, Missed: s.Missed, Broken: s.Broken, Undecided: s.Undecided,
+	return measure(model.(lin.Model), history.(lin.History), seed, tries,
+		lin.Options{Timeout: judgeTime / time.Duration(max(tries, 1)), MemoryLimit: judgeMemory, Unexplained: true})
+}
+
+// measure corrupts a history so often, drawn from the seed, and judges each result, which may take as long as the options
+// say. Broken is "others" if the property's name would take an explanation.
+func measure(m lin.Model, h lin.History, seed uint64, tries int, o lin.Options) world.Sensitivity {
+	s := world.Sensitivity{Episodes: 1, Operations: len(h), Overlapping: overlapping(h), Missed: map[string]int{}, Broken: map[string]int{}}
+	for _, op := range h {
+		switch op.Outcome {
+		case lin.Fail:
+			s.Operations--
+		case lin.Unknown:
+			s.Unknown++
+		}
 	}
+	for c := range Corruptions(m, h, seed, tries) {
+		s.Corruptions++
+		verdicts := lin.Check(m, c.History, o)
+		switch lin.Worst(verdicts) {
+		case lin.Violation:
+			s.Noticed++
+			broken := slices.IndexFunc(verdicts, func(v lin.Verdict) bool { return v.Outcome == lin.Violation })
+			s.Broken[cmp.Or(verdicts[broken].Property, "others")]++
+		case lin.Ok:
+			s.Missed[c.Kind]++
+		default:
+			s.Undecided++
+		}
+	}
+	return s
+}
+
+// overlapping counts operations that overlap one of another client; one of unknown outcome ends at its return.
+func overlapping(h lin.History) (n int) {
+	order := slices.DeleteFunc(slices.Clone(h), func(o lin.Operation) bool { return o.Outcome == lin.Fail })
+	slices.SortFunc(order, func(a, b lin.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	overlaps := make([]bool, len(order))
+	latest := -1 // of those called so far, the one that returned last
+	for i, op := range order {
+		if latest >= 0 && order[latest].Return > op.Call && order[latest].Owner() != op.Owner() {
+			overlaps[latest], overlaps[i] = true, true
+		}
+		if latest < 0 || op.Return > order[latest].Return {
+			latest = i
+		}
+	}
+	for _, o := range overlaps {
+		if o {
+			n++
+		}
+	}
+	return n
 }
 
 // Vacuous says why a pass is worth nothing, "" if it is worth something.

@@ -1,9 +1,6 @@
-// Package sensitivity measures what the verdict on a legal history is worth: it corrupts the history, and counts how
-// often package linearizability notices.
-package sensitivity
+package audit
 
 import (
-	"cmp"
 	"iter"
 	"math/rand/v2"
 	"slices"
@@ -11,76 +8,6 @@ import (
 	lin "github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/linearizability/operations"
 )
-
-// Sensitivity says how much the verdict on a legal history is worth: how hard the history was for the object, and how
-// many corruptions of it the judge detects. A history in which no two operations overlap, or in which no corruption
-// is detected, says little.
-type Sensitivity struct {
-	Operations  int // that had an effect or may have had one
-	Overlapping int // of these, those during which another client's operation ran too
-	Unknown     int // of these, those of unknown outcome
-	// Corruptions is how often the history was corrupted, see [Corruptions], Noticed how often the result was judged to be
-	// illegal, and Undecided how often the judge could not tell.
-	Corruptions, Noticed, Undecided int
-	// Missed counts the corruptions that gave a legal history, by kind. That is no fault of the judge: of two offers
-	// that overlapped, for example, either may have gone first.
-	Missed map[string]int
-	// Broken counts the noticed ones by the property that they broke first, "others" if its name would take an explanation.
-	Broken map[string]int
-}
-
-// Measure returns how sensitive the judge is to what can go wrong in a history of one object. It corrupts the history
-// as often as tries says, drawn from the seed, and judges each result, which may take as long as the options say. The
-// same arguments give the same result, if the judge has time enough.
-func Measure(m lin.Model, h lin.History, seed uint64, tries int, o lin.Options) Sensitivity {
-	s := Sensitivity{Operations: len(h), Overlapping: overlapping(h), Missed: map[string]int{}, Broken: map[string]int{}}
-	for _, op := range h {
-		switch op.Outcome {
-		case lin.Fail:
-			s.Operations--
-		case lin.Unknown:
-			s.Unknown++
-		}
-	}
-	o.Unexplained = true
-	for c := range Corruptions(m, h, seed, tries) {
-		s.Corruptions++
-		verdicts := lin.Check(m, c.History, o)
-		switch lin.Worst(verdicts) {
-		case lin.Violation:
-			s.Noticed++
-			broken := slices.IndexFunc(verdicts, func(v lin.Verdict) bool { return v.Outcome == lin.Violation })
-			s.Broken[cmp.Or(verdicts[broken].Property, "others")]++
-		case lin.Ok:
-			s.Missed[c.Kind]++
-		default:
-			s.Undecided++
-		}
-	}
-	return s
-}
-
-// overlapping counts operations that overlap one of another client; one of unknown outcome ends at its return.
-func overlapping(h lin.History) (n int) {
-	order := slices.DeleteFunc(slices.Clone(h), func(o lin.Operation) bool { return o.Outcome == lin.Fail })
-	slices.SortFunc(order, func(a, b lin.Operation) int { return cmp.Compare(a.Call, b.Call) })
-	overlaps := make([]bool, len(order))
-	latest := -1 // of those called so far, the one that returned last
-	for i, op := range order {
-		if latest >= 0 && order[latest].Return > op.Call && order[latest].Owner() != op.Owner() {
-			overlaps[latest], overlaps[i] = true, true
-		}
-		if latest < 0 || op.Return > order[latest].Return {
-			latest = i
-		}
-	}
-	for _, o := range overlaps {
-		if o {
-			n++
-		}
-	}
-	return n
-}
 
 // corruptions are what the clients might have seen of a broken object. Each changes a copy of a history at operation
 // i of outcome ok, and perhaps k, or returns nil if that does not make sense.

@@ -1,4 +1,4 @@
-package sensitivity
+package audit
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	lin "github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 func TestSensitivity(t *testing.T) {
@@ -20,8 +21,8 @@ func TestSensitivity(t *testing.T) {
 		{Client: 4, Op: "poll", Outcome: lin.Unknown, Call: 11, Return: 12},
 		{Client: 5, Op: "poll", Outcome: lin.Fail, Call: 7, Return: 9},
 	}
-	got := Measure(lin.Queue(), h, 1, 0, lin.Options{})
-	if diff := cmp.Diff(Sensitivity{Operations: 5, Overlapping: 2, Unknown: 1, Missed: map[string]int{}, Broken: map[string]int{}},
+	got := measure(lin.Queue(), h, 1, 0, lin.Options{Unexplained: true})
+	if diff := cmp.Diff(world.Sensitivity{Episodes: 1, Operations: 5, Overlapping: 2, Unknown: 1, Missed: map[string]int{}, Broken: map[string]int{}},
 		got); diff != "" {
 		t.Error(diff)
 	}
@@ -38,7 +39,7 @@ func TestSensitivityTellsHardFromVacuous(t *testing.T) {
 		offer.Call, offer.Return, poll.Call, poll.Return, poll.Client = 0, 100, 0, 100, int(100+i)
 		atOnce = append(atOnce, offer, poll)
 	}
-	hard, vacuous := Measure(lin.Queue(), inTurn, 1, 400, lin.Options{}), Measure(lin.Queue(), atOnce, 1, 400, lin.Options{})
+	hard, vacuous := measure(lin.Queue(), inTurn, 1, 400, lin.Options{Unexplained: true}), measure(lin.Queue(), atOnce, 1, 400, lin.Options{Unexplained: true})
 	if hard.Corruptions != 400 || hard.Missed["swap"] != 0 || hard.Missed["duplicate"] != 0 ||
 		hard.Noticed < hard.Corruptions*6/10 || hard.Broken["duplicate"] < 10 || hard.Broken["order"] < 10 {
 		t.Errorf("of a history in turn: %+v", hard)
