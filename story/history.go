@@ -9,19 +9,15 @@ import (
 )
 
 // FromVerdict makes the story of a recorded history that breaks a model: the operations of the verdict's certificate,
-// and around operations before and after each, by call. The history may have millions of operations. The error is for
-// a verdict that is no violation.
-func FromVerdict(model string, h linearizability.History, v linearizability.Verdict, around int) (*Story, error) {
-	if v.Outcome != linearizability.Violation {
-		return nil, fmt.Errorf("nothing to tell: %v", v)
-	}
+// and around operations before and after each, by call. The history may have millions of operations.
+func FromVerdict(model string, h linearizability.History, v linearizability.Verdict, around int) *Story {
 	s := FromHistory(h, v.Property, v.Message, around,
 		func(o linearizability.Operation) bool { return slices.Contains(v.Operations, o) })
 	s.Subject, s.Workload, s.Title = model, model, fmt.Sprintf("the history breaks %s, judged as %s: %s", v.Property, model, v.Message)
 	if v.Object != "" {
 		s.Title = v.Object + ": " + s.Title
 	}
-	return s, nil
+	return s
 }
 
 // FromHistory makes a story of the cited operations of a history, and around operations before and after each of them.

@@ -62,10 +62,7 @@ func TestLargeHistory(t *testing.T) {
 		}
 	}
 	verdict := linearizability.Check(linearizability.Queue(), h, linearizability.Options{})[0]
-	s, err := FromVerdict("queue", h, verdict, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := FromVerdict("queue", h, verdict, 2)
 	data, err := json.Marshal(s)
 	if err != nil || len(data) > 20_000 {
 		t.Errorf("the story takes %d bytes: %v", len(data), err)
@@ -86,9 +83,6 @@ func TestLargeHistory(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q in\n%s", want, text)
 		}
-	}
-	if _, err := FromVerdict("queue", h[:10], linearizability.Verdict{}, 2); err == nil {
-		t.Error("there is a story of a history that is in order")
 	}
 }
 

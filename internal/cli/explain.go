@@ -174,12 +174,9 @@ func (e *explainCmd) ofHistory(c *console.Context, file string) (*story.Story, e
 		return nil, fmt.Errorf("there is no story: unknown: %s", verdicts[i].Reason)
 	}
 	of := slices.DeleteFunc(history, func(o linearizability.Operation) bool { return o.Object != verdicts[i].Object })
-	s, err := story.FromVerdict(e.Model, of, verdicts[i], e.Around)
-	if err == nil {
-		s.Commands = []story.Command{{Name: "judge",
-			Line: fmt.Sprintf("%s check %s --model %s", c.Self, c.File(file), e.Model)}}
-	}
-	return s, err
+	s := story.FromVerdict(e.Model, of, verdicts[i], e.Around)
+	s.Commands = []story.Command{{Name: "judge", Line: fmt.Sprintf("%s check %s --model %s", c.Self, c.File(file), e.Model)}}
+	return s, nil
 }
 
 // loadExample reads a counterexample and finds its workload.

@@ -87,12 +87,10 @@ func (b *builder) judge(m Model, objects []object, end time.Time) (worst lineari
 func (b *builder) accuse(r *recording, m Model, v linearizability.Verdict, of linearizability.History) {
 	r.Reason = v.Property + ": " + v.Message
 	b.list(r, cmp.Or(r.found, finding{Property: v.Property, Message: v.Message}), func() (*story.Story, error) {
-		s, err := story.FromVerdict(m.Name, of, v, aroundShown)
-		if err == nil {
-			line := fmt.Sprintf("%s check %s %s", b.options.Command, b.options.File(b.path(r.File)), m.Flags)
-			s.Commands = []story.Command{{Name: "judge", Line: line}}
-		}
-		return s, err
+		s := story.FromVerdict(m.Name, of, v, aroundShown)
+		line := fmt.Sprintf("%s check %s %s", b.options.Command, b.options.File(b.path(r.File)), m.Flags)
+		s.Commands = []story.Command{{Name: "judge", Line: line}}
+		return s, nil
 	})
 }
 
