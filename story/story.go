@@ -1,7 +1,7 @@
 // Package story tells a violation to people.
 //
 // A [Story] is a data model with everything that the text ([Story.Text]) and the page ([Story.HTML]) need. It is made
-// from a replayed counterexample ([Tell]) or from a recorded history and its verdict ([FromHistory]), and is
+// from a replayed counterexample ([Tell]) or from a recorded history and its verdict (package stamps), and is
 // small enough to be JSON in a page: a minimised run has some tens of events.
 //
 // # The model

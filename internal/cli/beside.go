@@ -10,6 +10,7 @@ import (
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/story/stamps"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -74,7 +75,7 @@ func (e *explainCmd) besideFile(c *console.Context) (*story.Story, error) {
 	}
 	if e.Model != "" && formatOf(e.Beside) == "" {
 		history, err := readHistory(e.Beside)
-		return story.FromWholeHistory(history, "", "nothing broke"), err
+		return stamps.Whole(history, "", "nothing broke"), err
 	}
 	example, w, unreadable := loadExample(c, e.Beside)
 	if unreadable != nil {

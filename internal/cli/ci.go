@@ -11,6 +11,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/story/stamps"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -62,7 +63,7 @@ func (t *Trial) problems(c *console.Context, w *workload.Workload, result sim.Re
 // storyOfHistory is the story of a violation on real servers.
 func storyOfHistory(found sim.Found) *story.Story {
 	h, _ := found.History.(linearizability.History)
-	return story.FromHistory(h, found.Property, found.Message, 3, func(o linearizability.Operation) bool {
+	return stamps.Part(h, found.Property, found.Message, 3, func(o linearizability.Operation) bool {
 		return slices.ContainsFunc(found.Ops, func(op *world.Op) bool { return op.Call == o.Call })
 	})
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/story/reading"
+	"github.com/zktorture/zktorture/story/stamps"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -174,7 +175,7 @@ func (e *explainCmd) ofHistory(c *console.Context, file string) (*story.Story, e
 		return nil, fmt.Errorf("there is no story: unknown: %s", verdicts[i].Reason)
 	}
 	of := slices.DeleteFunc(history, func(o linearizability.Operation) bool { return o.Object != verdicts[i].Object })
-	s := story.FromVerdict(e.Model, of, verdicts[i], e.Around)
+	s := stamps.Verdict(e.Model, of, verdicts[i], e.Around)
 	s.Commands = []story.Command{{Name: "judge", Line: fmt.Sprintf("%s check %s --model %s", c.Self, c.File(file), e.Model)}}
 	return s, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/story/stamps"
 )
 
 const (
@@ -87,7 +88,7 @@ func (b *builder) judge(m Model, objects []object, end time.Time) (worst lineari
 func (b *builder) accuse(r *recording, m Model, v linearizability.Verdict, of linearizability.History) {
 	r.Reason = v.Property + ": " + v.Message
 	b.list(r, cmp.Or(r.found, finding{Property: v.Property, Message: v.Message}), func() (*story.Story, error) {
-		s := story.FromVerdict(m.Name, of, v, aroundShown)
+		s := stamps.Verdict(m.Name, of, v, aroundShown)
 		line := fmt.Sprintf("%s check %s %s", b.options.Command, b.options.File(b.path(r.File)), m.Flags)
 		s.Commands = []story.Command{{Name: "judge", Line: line}}
 		return s, nil
@@ -105,7 +106,7 @@ func (b *builder) believe(r *recording) {
 		r.Reason = strings.TrimPrefix(r.Reason+"; "+found, "; ")
 	}
 	b.list(r, r.found, func() (*story.Story, error) {
-		s := story.FromWholeHistory(r.operations, r.found.Property, r.found.Message)
+		s := stamps.Whole(r.operations, r.found.Property, r.found.Message)
 		s.Workload, s.Recipe = r.run.Workload, r.run.Recipe
 		return s, nil
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/story/stamps"
 )
 
 // pageMax bounds a page, in bytes.
@@ -241,7 +242,7 @@ func TestPageOfHistory(t *testing.T) {
 	asked := func(o linearizability.Operation) bool {
 		return o.Call == first+1000*777 || o.Call == first+1000*100_000
 	}
-	s := story.FromHistory(h, "order", fmt.Sprintf("one at %d and one at %d", first+1000*777,
+	s := stamps.Part(h, "order", fmt.Sprintf("one at %d and one at %d", first+1000*777,
 		first+1000*100_000), 3, asked)
 	s.Workload = "queue"
 	page := pageOf(t, s)

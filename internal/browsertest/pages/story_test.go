@@ -17,6 +17,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/story/stamps"
 	"github.com/zktorture/zktorture/zoo"
 )
 
@@ -69,7 +70,7 @@ func historyInBrowser(t *testing.T, b *browsertest.Browser) {
 		{Client: 2, Op: "poll", Outcome: linearizability.Unknown, Call: 15, Return: linearizability.Forever},
 		{Client: 2, Op: "poll", Outcome: linearizability.OK, Call: 30, Return: 40},
 	}
-	file := save(t, story.FromHistory(h, "order", "out of order", 3,
+	file := save(t, stamps.Part(h, "order", "out of order", 3,
 		func(o linearizability.Operation) bool { return o.Call == 30 }))
 	b.Open(file, 390, 780, browsertest.Dark)
 	narrow(t, b)

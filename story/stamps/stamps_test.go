@@ -1,4 +1,4 @@
-package story
+package stamps
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/story"
 )
 
 // The operations around the cited ones are shown, each once.
@@ -62,7 +63,7 @@ func TestLargeHistory(t *testing.T) {
 		}
 	}
 	verdict := linearizability.Check(linearizability.Queue(), h, linearizability.Options{})[0]
-	s := FromVerdict("queue", h, verdict, 2)
+	s := Verdict("queue", h, verdict, 2)
 	data, err := json.Marshal(s)
 	if err != nil || len(data) > 20_000 {
 		t.Errorf("the story takes %d bytes: %v", len(data), err)
@@ -77,7 +78,7 @@ func TestLargeHistory(t *testing.T) {
 		len(s.Events) != 2*len(s.Operations) {
 		t.Errorf("%d of %d operations are involved, %d are left out", asked, len(s.Operations), s.Left)
 	}
-	text := s.Text(TextOptions{})
+	text := s.Text(story.TextOptions{})
 	for _, want := range []string{"breaks duplicate, judged as queue", "* 1400005  └ offer(v70000) ok",
 		"└ poll() ok: v70000", fmt.Sprintf("not shown: %d more of the history's operations", s.Left)} {
 		if !strings.Contains(text, want) {
@@ -94,7 +95,7 @@ func TestWholeHistory(t *testing.T) {
 			at := int64(10 * (n - i))
 			h = append(h, linearizability.Operation{Client: i % 3, Op: "acquire", Call: at, Return: at + 5})
 		}
-		s := FromWholeHistory(h, "orphan", "a znode is left")
+		s := Whole(h, "orphan", "a znode is left")
 		shown := min(n, wholeMax)
 		if len(s.Operations) != shown || len(s.Events) != 2*shown || s.Left != n-shown ||
 			s.Message != "a znode is left" {
@@ -105,7 +106,7 @@ func TestWholeHistory(t *testing.T) {
 				t.Fatalf("operation %d is %+v", i, o)
 			}
 		}
-		if !strings.Contains(s.Text(TextOptions{}), "orphan") {
+		if !strings.Contains(s.Text(story.TextOptions{}), "orphan") {
 			t.Error("the story does not say what broke")
 		}
 	}
@@ -120,10 +121,10 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 		{Client: 2, Op: "poll", Result: linearizability.Str(steering + "x"), Object: steering,
 			Outcome: linearizability.OK, Call: 3, Return: 4},
 	}
-	s := FromHistory(h, steering, steering, 3, func(linearizability.Operation) bool { return true })
-	s.Commands = []Command{{Name: steering, Line: steering}}
+	s := Part(h, steering, steering, 3, func(linearizability.Operation) bool { return true })
+	s.Commands = []story.Command{{Name: steering, Line: steering}}
 	for _, color := range []bool{false, true} {
-		text := s.Text(TextOptions{Color: color})
+		text := s.Text(story.TextOptions{Color: color})
 		rest := text
 		if color {
 			rest = regexp.MustCompile("\x1b\\[(0|1|2|31|33)m").ReplaceAllString(text, "")
