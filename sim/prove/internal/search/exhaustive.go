@@ -50,7 +50,8 @@ type search struct {
 	root    state   // where walks begin …
 	links   []link  // … the states that were come to from there …
 	waiting frontier
-	room    []int32
+	room    []int32 // for deeds …
+	does    []*done // … and what they do
 
 	seen   set
 	digest uint64 // of all states seen, in whatever order

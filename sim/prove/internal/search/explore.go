@@ -130,7 +130,12 @@ func (s *search) atEnd(t *state) bool {
 		return true
 	}
 	idle := s.memory.does[s.doing(t, idling)]
-	return idle != nil && slices.ContainsFunc(idle.effects, func(e int32) bool { return s.memory.effects[e].over })
+	return idle != nil && s.overBy(idle)
+}
+
+// overBy reports whether the torture phase may end with what was done.
+func (s *search) overBy(done *done) bool {
+	return slices.ContainsFunc(done.effects, func(e int32) bool { return s.memory.effects[e].over })
 }
 
 // expand adds the states that follow, and is false if something has to be run before.
@@ -143,15 +148,24 @@ func (s *search) expand(n *node) bool {
 		return true
 	}
 	deeds, known := s.onOffer(&n.state, s.room[:0])
-	if s.room = deeds; !known || slices.ContainsFunc(deeds, func(d int32) bool { return !s.knows(&n.state, d) }) {
+	if s.room = deeds; !known {
 		return false
 	}
-	if s.atEnd(&n.state) && !s.judgedEnd(&n.state) {
+	does, ends := s.does[:0], false
+	for _, d := range deeds {
+		know := s.memory.does[s.doing(&n.state, d)]
+		if know == nil || !know.all {
+			return false
+		}
+		does = append(does, know)
+		ends = ends || d == idling && s.overBy(know)
+	}
+	if s.does = does; ends && !s.judgedEnd(&n.state) {
 		return false
 	}
 	from := s.keyOf(&n.state)
-	for _, d := range deeds {
-		for _, e := range s.memory.does[s.doing(&n.state, d)].effects {
+	for i, d := range deeds {
+		for _, e := range does[i].effects {
 			name, inner := s.memory.deeds[d].name, s.memory.effects[e].inner
 			if s.memory.effects[e].over {
 				s.tell(from, name, inner, 0)
