@@ -116,6 +116,12 @@ func (w *View) SentBy(client int) *goclient.Call {
 	return nil
 }
 
+// Asks reports whether a request of a client is on its way in a session that lives.
+func (w *View) Asks(client int) bool {
+	c := w.procs[client].sends()
+	return c != nil && w.servers.Alive(c.Session())
+}
+
 // Decisive reports whether something depends on what becomes of a client now: it is about to use
 // what the recipe gave it; or its request and another client's are on their way to one znode; or it
 // writes by what it has just read; or what it wrote is done, and it does not know yet.

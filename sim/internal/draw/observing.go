@@ -15,9 +15,12 @@ type observing struct {
 	order   order
 	world   *world.View
 	late    bool // more may strike than in the first, simple episodes, and than where not all faults may
-	pos     bool // what happens next is drawn by partial-order sampling; else anything is as likely, without inertia
+	pos     bool // what happens next is drawn by partial-order sampling; else anything is as likely, without inertia …
+	holds   bool // … but for what a client does that is held back
+	held    int  // that client, -1 if none is
 
 	next  int
+	free  []int // actions of others than who is held back
 	now   strikePlan
 	asked world.Faults // what it has not been asked for yet whether that is in the episode
 
@@ -43,12 +46,16 @@ type strikePlan struct{ kind, target, variant int }
 
 func (s *observing) Reset(seed, episode uint64) {
 	s.Random.Reset(seed, episode)
-	s.stay, s.late, s.pos = 0, episode >= simple, s.targets == nil || s.below(2) == 0
+	s.stay, s.late, s.pos, s.holds, s.held = 0, episode >= simple, s.targets == nil, false, -1
+	if s.targets != nil {
+		way := s.below(3)
+		s.pos, s.holds = way == 0, way == 1
+	}
 	s.order.pending = s.order.pending[:0]
 }
 
 // simple is how many episodes of a campaign come first, whose stories are to be simple.
-const simple = 100
+const simple = 20
 
 // below draws a number below n.
 func (s *observing) below(n int) int { return int(s.rng.Uint64() >> 32 % uint64(n)) }
@@ -69,9 +76,12 @@ func (s *observing) Chooses(w *world.View, label string) {
 	s.world = w
 	switch {
 	case label == world.LabelNext:
-		if s.pos {
+		switch {
+		case s.pos:
 			s.next = s.order.pick(w.Actions(), w.Race, s.rng.Uint64)
-		} else {
+		case s.holds:
+			s.next = s.overtake(w)
+		default:
 			s.next = s.below(len(w.Actions()))
 		}
 	case s.targets == nil:
@@ -111,4 +121,31 @@ func (s *observing) Choose(n int, label string) int {
 		return n - 1 - s.below(2)
 	}
 	return s.Random.Choose(n, label)
+}
+
+const (
+	holdsOneOf = 2  // who acted last is held back with probability 1/holdsOneOf, where something depends on it …
+	holdsTurns = 32 // … for so many turns in the mean
+)
+
+// overtake draws what happens next where one client after the other is held back: one on whom something depends, as it is
+// about to write by what it has read, while others do what they can.
+func (s *observing) overtake(w *world.View) int {
+	all := w.Actions()
+	switch last := all[0]; { // the first are of the client that acted last, if it can do anything
+	case s.held >= 0 && s.below(holdsTurns) == 0:
+		s.held = -1
+	case s.held < 0 && !last.OfServer() && w.Decisive(last.Client) && s.below(holdsOneOf) == 0:
+		s.held = last.Client
+	}
+	s.free = s.free[:0]
+	for i, a := range all {
+		if a.OfServer() || a.Client != s.held {
+			s.free = append(s.free, i)
+		}
+	}
+	if len(s.free) == 0 {
+		return s.below(len(all))
+	}
+	return s.free[s.below(len(s.free))]
 }

@@ -75,13 +75,14 @@ var _ = add("patterns", "two or three faults that fit each other strike consecut
 	func([]world.Choices) episodeSource { return &observing{targets: &patterns{}} })
 
 // patterns targets one client: two or three faults strike one client, one after the other, where something depends on the first,
-// which is mostly a loss or a stall. In late episodes the pattern strikes again when it is over, perhaps another client. In an
+// which is mostly a loss, a stall or an expiry. In late episodes the pattern strikes again when it is over, perhaps another client. In an
 // eighth of the episodes clients begin without a connection.
 type patterns struct {
 	whole  []world.Faults // one after the other
 	due    []world.Faults // still to strike
 	last   world.Faults   // what has struck last
 	victim int            // -1 until one has been struck
+	asks   bool           // those after the first wait for a request of the victim's
 	rate   int
 	all    []world.Site
 	weight []int
@@ -103,16 +104,19 @@ func (p *patterns) begin(s *observing, allowed world.Faults) {
 			one = s.oneOf(strikes)
 		}
 	}
-	p.due = p.whole
+	p.due, p.asks = p.whole, len(p.whole) > 0 && p.whole[0] != world.Stall && s.below(2) == 0
 }
 
-// likely is the fault with which a pattern begins: of eight numbers four mean a loss, two a stall, and two the other.
+// likely is the fault with which a pattern begins: of eight numbers four mean a loss, two a stall, one an expiry, and one the
+// other.
 func likely(drawn int, allowed, other world.Faults) world.Faults {
 	switch {
 	case drawn < 4 && allowed.Has(world.Loss):
 		return world.Loss
 	case drawn < 6 && allowed.Has(world.Stall):
 		return world.Stall
+	case drawn < 7 && allowed.Has(world.Expiry):
+		return world.Expiry
 	}
 	return other
 }
@@ -149,14 +153,15 @@ func (p *patterns) waits(w *world.View) bool {
 	return p.due[0] == world.Lag && p.victim >= 0 && w.Unconnected(p.victim)
 }
 
-// time reports whether the next fault is to strike now: the first where something depends on it; the others soon, but
-// one behind a stall when something has come that the victim does not know yet.
+// time reports whether the next fault is to strike now: the first where something depends on it; the others soon, in half
+// of the patterns when the victim asks for something in a session that lives, as it does after an expiry or a loss; but one
+// behind a stall when something has come that the victim does not know yet.
 func (p *patterns) time(s *observing, w *world.View) bool {
 	switch {
 	case p.victim >= 0 && p.last == world.Stall && (w.LiesLate(p.victim) || w.SentBy(p.victim) != nil):
 		return w.LiesLate(p.victim)
 	case p.victim >= 0:
-		return s.below(2) == 0
+		return (!p.asks || p.due[0] == world.Lag || w.Asks(p.victim)) && s.below(2) == 0
 	}
 	return s.below(1<<p.rate) == 0 && (w.AnyDecisive() || s.below(4) == 0)
 }
