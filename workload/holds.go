@@ -276,7 +276,7 @@ func endedBy(takes func(*world.Op) bool, names ...string) func(later []*world.Op
 	return func(later []*world.Op, op *world.Op) *world.Op {
 		for _, next := range later {
 			switch {
-			case clientID(next) != clientID(op):
+			case next.Client != op.Client || next.User != op.User || next.Incarnation != op.Incarnation:
 			case slices.Contains(names, next.Name):
 				return next
 			case takes(next):

@@ -98,7 +98,7 @@ func modelNamed(name string, size linearizability.Parameters) (linearizability.M
 // judgeHistory judges a history by what modelNamed has returned.
 func judgeHistory(m linearizability.Model, h linearizability.History, o linearizability.Options) []linearizability.Verdict {
 	if judges.Knows(m.Name) {
-		return judges.Check(m.Name, h)
+		return judges.Check(m.Name, h, o.Timeout)
 	}
 	return linearizability.Check(m, h, o)
 }

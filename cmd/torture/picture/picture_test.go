@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zktorture/zktorture/internal/cli/judges"
 	"github.com/zktorture/zktorture/linearizability"
@@ -59,7 +60,7 @@ func TestPicture(t *testing.T) {
 		}
 		var v linearizability.Verdict
 		if judges.Knows(model) {
-			v = judges.Check(model, h)[0]
+			v = judges.Check(model, h, time.Minute)[0]
 		} else {
 			v = linearizability.Check(m, h, linearizability.Options{})[0]
 		}

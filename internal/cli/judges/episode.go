@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zktorture/zktorture/linearizability"
@@ -19,6 +20,7 @@ import (
 type episode struct {
 	history linearizability.History // in the order of the calls
 	ops     []*world.Op
+	stamps  []int64 // of the history, in order: a call at the one of index i is a moment 2i, and a return 2i+1
 }
 
 // outcomes are those of a world.
@@ -29,8 +31,14 @@ var outcomes = [...]world.Outcome{
 // ending are operations that give something back: of what is called at one time, they come last.
 var ending = map[string]bool{"finish": true, "leave": true, "deregister": true}
 
+// newEpisode leaves out what surely had no effect and says nothing. What returns when another is called overlaps it: the
+// world's stamps are all different. Who gives something back is the process that got it, as the thing itself: there may be
+// several.
 func newEpisode(h linearizability.History) *episode {
-	e := &episode{history: slices.Clone(h)}
+	silent := func(o linearizability.Operation) bool {
+		return o.Outcome == linearizability.Fail && !ending[o.Op] && o.Op != "commit"
+	}
+	e := &episode{history: slices.DeleteFunc(slices.Clone(h), silent)}
 	slices.SortStableFunc(e.history, func(a, b linearizability.Operation) int {
 		if a.Call == b.Call && ending[a.Op] != ending[b.Op] && ending[a.Op] {
 			return 1
@@ -39,9 +47,33 @@ func newEpisode(h linearizability.History) *episode {
 		}
 		return cmp.Or(byCall(a, b), cmp.Compare(a.Return, b.Return))
 	})
+	for _, o := range e.history {
+		e.stamps = append(e.stamps, o.Call, o.Return)
+	}
+	slices.Sort(e.stamps)
+	e.stamps = slices.Compact(e.stamps)
+	type holding struct {
+		of   linearizability.Value
+		what string
+	}
+	clients, holdings := map[linearizability.Value]int{}, map[holding]int{}
 	for i, o := range e.history {
-		op := &world.Op{Name: o.Op, Arg: text(o.Arg), Outcome: outcomes[o.Outcome], Result: text(o.Result), Call: o.Call,
-			Return: o.Return, Client: o.Client - 1, SessionAt: int64(i + 1), Number: int64(i + 1)}
+		op := &world.Op{Name: o.Op, Arg: words(o.Op, o.Arg), Outcome: outcomes[o.Outcome], Result: words(o.Op, o.Result),
+			Call: e.moment(o.Call), Return: linearizability.Forever, Client: o.Client - 1, SessionAt: int64(i + 1), Number: int64(i + 1)}
+		if o.Return != linearizability.Forever {
+			op.Return = e.moment(o.Return) + 1
+		}
+		got := holding{o.Owner(), op.Arg + op.Result}
+		if fields := strings.Fields(op.Arg); o.Op == "finish" {
+			got.what = fields[len(fields)-1]
+		}
+		if _, known := clients[got.of]; !known {
+			clients[got.of] = op.Client
+		}
+		if _, known := holdings[got]; !known {
+			holdings[got] = len(holdings)
+		}
+		op.Client, op.Incarnation = clients[got.of], holdings[got]
 		switch {
 		case o.Op == "register":
 			op.Data = op.SessionAt // it registered under the session that its client has
@@ -55,15 +87,29 @@ func newEpisode(h linearizability.History) *episode {
 	return e
 }
 
+// moment is the call that a stamp of the history would be.
+func (e *episode) moment(stamp int64) int64 {
+	i, _ := slices.BinarySearch(e.stamps, stamp)
+	return int64(2 * i)
+}
+
+// words is an argument or a result; the members of a group are in the order of their names.
+func words(op string, v linearizability.Value) string {
+	if op != "members" && op != "list" && op != "changed" {
+		return text(v)
+	}
+	return strings.Join(slices.Sorted(strings.FieldsSeq(text(v))), " ")
+}
+
 func (e *episode) Choose(int, string) int { return 0 }
 
 func (e *episode) Faulty() bool              { return true }
-func (e *episode) Moment(stamp int64) string { return fmt.Sprint(stamp) }
+func (e *episode) Moment(stamp int64) string { return fmt.Sprint(e.stamps[stamp/2]) }
 func (e *episode) Span(from, to int64) string {
 	if to == linearizability.Forever {
-		return fmt.Sprintf("[%d..]", from)
+		return fmt.Sprintf("[%v..]", e.Moment(from))
 	}
-	return fmt.Sprintf("[%d..%d]", from, to)
+	return fmt.Sprintf("[%v..%v]", e.Moment(from), e.Moment(to))
 }
 
 func (e *episode) SessionEnd(int64) (end int64, ended bool) { return 0, false }
@@ -73,8 +119,8 @@ func (e *episode) SessionGone(session int64) (since int64, known bool) {
 	if session < 1 {
 		return 0, false
 	}
-	o := &e.history[session-1]
-	return o.Return, o.Outcome == linearizability.Unknown && o.Return != linearizability.Forever
+	op := e.ops[session-1]
+	return op.Return, op.Outcome == world.Unknown && op.Return != linearizability.Forever
 }
 
 func (e *episode) Crash(int, int) (at int64, crashed bool)                           { return 0, false }

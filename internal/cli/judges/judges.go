@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim/world"
@@ -38,7 +39,7 @@ var (
 )
 
 var kinds = []kind{
-	{"lockingqueue", []string{"exclusion", "phantom", "duplicate", "order", "false-empty"}, []operation{
+	{"lockingqueue", []string{"exclusion", "exclusion-in-session", "phantom", "duplicate", "order", "false-empty"}, []operation{
 		{"offer", one, none}, {"claim", none, one}, {"try", none, oneOrNone}, {"finish", some, none},
 	}},
 	{"membership", []string{"missing", "ghost", "unchanged"}, []operation{
@@ -76,14 +77,22 @@ func Operations(kind string) (names []string) {
 	return names
 }
 
-// Check judges the history of each object, as [linearizability.Check] does, by the judge of a kind that is known here.
-func Check(kind string, h linearizability.History) (verdicts []linearizability.Verdict) {
+// Check judges the history of each object, as [linearizability.Check] does, by the judge of a kind that is known here. A
+// judge that is late is left to itself.
+func Check(kind string, h linearizability.History, timeout time.Duration) (verdicts []linearizability.Verdict) {
 	objects := map[string]linearizability.History{}
 	for _, o := range h {
 		objects[o.Object] = append(objects[o.Object], o)
 	}
 	for _, name := range slices.Sorted(maps.Keys(objects)) {
-		v := kinds[find(kind)].judge(objects[name])
+		judged := make(chan linearizability.Verdict, 1)
+		go func() { judged <- kinds[find(kind)].judge(objects[name]) }()
+		v := linearizability.Verdict{Outcome: linearizability.Undetermined, Checker: "judge of its kind", Reason: fmt.Sprintf(
+			"%d operations could not be judged within %v; allow more time, or record shorter histories", len(objects[name]), timeout)}
+		select {
+		case v = <-judged:
+		case <-time.After(timeout):
+		}
 		v.Object = name
 		verdicts = append(verdicts, v)
 	}
@@ -134,6 +143,10 @@ func (k *kind) problem(h linearizability.History, o *linearizability.Operation) 
 	again := func(p *linearizability.Operation) bool {
 		return p != o && p.Op == o.Op && p.Arg == o.Arg && p.Outcome != linearizability.Fail
 	}
+	begun := func(p *linearizability.Operation) bool {
+		same := strings.HasPrefix(text(p.Arg)+" ", arg[0]+" ") && p.Outcome != linearizability.Fail
+		return same && (p.Op == "begin" && p.Arg != o.Arg || p.Op == "forget" && p.Call < o.Call)
+	}
 	switch {
 	case !fits(arg, of.arg):
 		return "its argument has another number of words; see the page on histories"
@@ -145,6 +158,8 @@ func (k *kind) problem(h linearizability.History, o *linearizability.Operation) 
 		return `its argument is "done ITEM" or "give back ITEM"`
 	case o.Op == "offer" && o.Outcome != linearizability.Fail && has(h, again):
 		return "this value is offered twice; offer different ones, so that it is known which was claimed"
+	case o.Op == "begin" && o.Outcome != linearizability.Fail && has(h, begun):
+		return "this transaction is begun with other sites, too, or after it was forgotten; give each its own name"
 	case k.name == "twophase" && len(arg) == 1 && ok && len(result) == 1 && !has(h, begins(arg[0])):
 		return "no begin says which sites take part: its argument is the transaction and its sites"
 	case k.name == "twophase" && len(arg) == 1 && ok && len(result) == 1 && result[0] != "commit" && result[0] != "abort":
@@ -164,7 +179,7 @@ func has(h linearizability.History, is func(o *linearizability.Operation) bool) 
 
 func begins(tx string) func(o *linearizability.Operation) bool {
 	return func(o *linearizability.Operation) bool {
-		return o.Op == "begin" && strings.HasPrefix(text(o.Arg), tx+" ")
+		return o.Op == "begin" && o.Outcome != linearizability.Fail && strings.HasPrefix(text(o.Arg), tx+" ")
 	}
 }
 

@@ -2,6 +2,7 @@ package output
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/zktorture/zktorture/internal/cli/judges"
 	"github.com/zktorture/zktorture/linearizability"
@@ -14,7 +15,7 @@ import (
 // properties only, and for objects of unknown size.
 func ModelOf(kind, recipe string) (index.Model, error) {
 	if judges.Knows(kind) {
-		check := func(h linearizability.History) []linearizability.Verdict { return judges.Check(kind, h) }
+		check := func(h linearizability.History) []linearizability.Verdict { return judges.Check(kind, h, time.Minute) }
 		return index.Model{Model: linearizability.Model{Name: kind}, Flags: "--model " + kind, Check: check}, nil
 	}
 	m, err := linearizabilityOf(kind, recipe)
