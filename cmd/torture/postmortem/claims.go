@@ -29,6 +29,7 @@ type claims struct {
 	holds  []*hold
 	clocks bool // moments are times of clocks, in milliseconds; else zxids
 	short  int  // holds that are shorter than clocks differ
+	early  int  // … that ended before the log begins
 }
 
 // instant is when a transaction was, in the unit of the claims.
@@ -38,6 +39,16 @@ func (c *claims) instant(t transaction) uint64 {
 	}
 	return uint64(t.zxid)
 }
+
+// begin leaves out the holds that ended before the first transaction of a log: of their time nothing is known.
+func (c *claims) begin(first transaction) {
+	all := len(c.holds)
+	c.holds = slices.DeleteFunc(c.holds, func(h *hold) bool { return h.end <= c.instant(first) })
+	c.early = all - len(c.holds)
+}
+
+// compared is how many holds were.
+func (j *judge) compared() int { return j.named - j.short - j.early - j.strangers - len(j.holds) }
 
 // endings are holds, the one that ends soonest first.
 type endings []*hold

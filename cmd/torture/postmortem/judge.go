@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -18,7 +19,8 @@ type lock struct {
 	held      []*hold // what clients say, of sessions that are alive
 	disputes  []*dispute
 	found     []violation
-	more      int // found besides
+	more      int  // found besides
+	seen      bool // a znode of it is in the log
 }
 
 // violation is what the log and clients cannot both be right about, or what nobody should have done.
@@ -78,6 +80,7 @@ func newJudge(patterns []string) *judge {
 
 // lock is the lock at a place that somebody has said is one.
 func (j *judge) lock(place string) *lock {
+	place = path.Clean(place)
 	if j.locks[place] == nil {
 		j.locks[place] = &lock{path: place}
 	}
@@ -101,8 +104,20 @@ func (j *judge) notes() (notes []string) {
 	if j.short > 0 {
 		add("%d holds are too short to be compared: clocks may differ by twice as much", j.short)
 	}
+	if j.early > 0 {
+		add("%d holds ended before the beginning of the log, and were not judged", j.early)
+	}
 	if len(j.holds) > 0 {
 		add("%d holds begin after the end of the log, and were not judged", len(j.holds))
+	}
+	if j.named > 0 && j.compared() == 0 {
+		add("unknown: none of the holds that clients name was compared")
+	}
+	unseen := slices.DeleteFunc(slices.Sorted(maps.Keys(j.locks)), func(place string) bool { return j.locks[place].seen })
+	if n := len(unseen); n > 0 && n == len(j.locks) && j.compared() == 0 {
+		add("unknown: nothing was judged: no ephemeral znode of %s is in the log; is it the path of a lock?", unseen[0])
+	} else if n > 0 {
+		add("%d locks have no ephemeral znode in the log, such as %s", n, unseen[0])
 	}
 	return notes
 }
@@ -196,6 +211,7 @@ func (j *judge) give(h *hold) {
 // changed says that znodes of a lock have come or gone, and which is the first now; nil if none. The one that was it
 // before, and still is there, is overtaken.
 func (j *judge) changed(l *lock, first *znode) {
+	l.seen = true
 	if was := l.first; first != was {
 		if was != nil && !was.gone {
 			l.overtaken = append(l.overtaken, was)
@@ -251,9 +267,9 @@ func (j *judge) tell(l *lock, d *dispute, to string) {
 }
 
 // written says that a session, 0 for the servers, has changed what only the holder of a lock may change. The lock's own
-// znodes are everybody's.
+// znodes are everybody's. Who gives it back may write in that same transaction.
 func (j *judge) written(l *lock, name string, session int64) {
-	if l.first == nil || l.first.session == session || session == 0 || name == l.path || strings.HasPrefix(name, l.path+"/") {
+	if l.first == nil || l.first.session == session || session == 0 || l.since.zxid == j.now.zxid || name == l.path || strings.HasPrefix(name, l.path+"/") {
 		return
 	}
 	l.add(j.now.zxid, "changed by another: session %#x changed %s at zxid %v, which %s guards; it was held from zxid %v on by\n  %v",

@@ -97,10 +97,10 @@ func readLog(name string, do func(*transaction) error) error {
 			return fmt.Errorf("after zxid %#x there is a record of %d bytes: the file is damaged", t.zxid, n)
 		}
 		text = slices.Grow(text[:0], n+1)[:n+1]
-		if _, err := io.ReadFull(in, text); err != nil || text[n] != 'B' {
+		if _, err := io.ReadFull(in, text); err != nil || text[n] == 0 {
 			return errTorn
 		}
-		if uint64(adler32.Checksum(text[:n])) != sum {
+		if text[n] != 'B' || uint64(adler32.Checksum(text[:n])) != sum {
 			return fmt.Errorf("the record after zxid %#x has another checksum: the file is damaged", t.zxid)
 		}
 		r := record{rest: text[:n]}
@@ -115,8 +115,9 @@ func readLog(name string, do func(*transaction) error) error {
 // header reads the head of a file.
 func header(in io.Reader, magic uint32, what string) error {
 	var head [headerLength]byte
-	_, err := io.ReadFull(in, head[:])
-	if err != nil || binary.BigEndian.Uint32(head[:]) != magic {
+	if _, err := io.ReadFull(in, head[:]); err == io.EOF || err == io.ErrUnexpectedEOF {
+		return errTorn
+	} else if err != nil || binary.BigEndian.Uint32(head[:]) != magic {
 		return fmt.Errorf("it is not a %s of ZooKeeper's", what)
 	}
 	if version := binary.BigEndian.Uint32(head[4:]); version != 2 {

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,7 +37,7 @@ func check(c *console.Context, by cli.TxnLog, held io.Reader) error {
 		if !ok || !strings.HasPrefix(what, "/") || !strings.HasPrefix(lock, "/") {
 			return fmt.Errorf("--guards %s: write PATH=LOCK, such as /data=/locks/a", guard)
 		}
-		j.guarded[what] = j.lock(lock)
+		j.guarded[path.Clean(what)] = j.lock(lock)
 	}
 	if _, err := console.Interruptible(c, func() (struct{}, error) { return struct{}{}, j.readClaims(held, by.Clocks) }); err != nil {
 		return fmt.Errorf("what clients held: %w", err)
@@ -49,14 +50,15 @@ func check(c *console.Context, by cli.TxnLog, held io.Reader) error {
 	for _, v := range found {
 		fmt.Fprintln(c.Stdout, "violation: "+v.text)
 	}
-	for _, note := range slices.Concat(read.notes, j.notes()) {
+	notes := slices.Concat(read.notes, j.notes())
+	for _, note := range notes {
 		fmt.Fprintln(c.Stdout, note)
 	}
 	verdict, exit := "ok", console.ExitOK
 	switch {
 	case len(found) > 0:
 		verdict, exit = "violation", console.ExitViolation
-	case read.cut || j.strangers > 0 || len(j.locks) == 0:
+	case slices.ContainsFunc(notes, func(note string) bool { return strings.HasPrefix(note, "unknown: ") }):
 		verdict, exit = "unknown", console.ExitUnknown
 	}
 	if more > 0 {
@@ -73,8 +75,7 @@ type reading struct {
 	files int
 	n     int64 // transactions
 	from  moment
-	cut   bool // something is missing that the verdict depends on
-	notes []string
+	notes []string // what is missing that the verdict depends on is unknown
 }
 
 // read replays the logs of a folder. It begins where all is known: at the first transaction there ever was, or else at
@@ -93,11 +94,13 @@ func read(c *console.Context, dir string, j *judge) (*reading, error) {
 	}
 	r, s := &reading{}, newServers(j)
 	first, begun := logs[0].zxid, int64(0)
-	if uint64(first)&(1<<32-1) > 1 || uint64(first)>>32 > 1 {
+	older := func(s numbered) bool { return s.zxid != 0 && uint64(s.zxid) < uint64(first) }
+	if uint64(first)&(1<<32-1) > 1 || uint64(first)>>32 > 1 || slices.ContainsFunc(snapshots, older) {
 		i := slices.IndexFunc(snapshots, func(s numbered) bool { return uint64(s.zxid) >= uint64(first-1) })
 		if i < 0 {
-			r.cut = true
-			r.notes = append(r.notes, fmt.Sprintf("unknown: the log begins at zxid %#x and no snapshot is as new: who held a lock then is not known", first))
+			r.notes = append(r.notes, fmt.Sprintf("unknown: the log begins at zxid %#x and no snapshot is as new: who held a lock then is not known; "+
+				"put the files of dataDir and of dataLogDir into one folder", first))
+			return r, nil
 		} else if err := s.load(snapshots[i]); err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Base(snapshots[i].name), err)
 		} else {
@@ -109,39 +112,33 @@ func read(c *console.Context, dir string, j *judge) (*reading, error) {
 			return nil, console.ErrInterrupted
 		}
 		r.files++
-		err := readLog(file.name, func(t *transaction) error { return r.replay(s, t, begun) })
-		var missing errMissing
+		err := readLog(file.name, func(t *transaction) error { return r.replay(s, t, begun, snapshots) })
 		switch base := filepath.Base(file.name); {
-		case errors.As(err, &missing):
-			r.cut = true
-			r.notes = append(r.notes, fmt.Sprintf("unknown: %s: %v; what comes after was not judged", base, err))
-			return r, nil
 		case errors.Is(err, errTorn):
 			r.notes = append(r.notes, fmt.Sprintf("%s: %v", base, err))
 		case err != nil:
-			return nil, fmt.Errorf("%s: %w", base, err)
+			r.notes = append(r.notes, fmt.Sprintf("unknown: %s: %v; what comes after was not judged", base, err))
+			return r, nil
 		}
 	}
 	return r, nil
 }
 
-// errMissing says that a log has a gap.
-type errMissing struct{ after, next int64 }
-
-func (e errMissing) Error() string {
-	return fmt.Sprintf("transactions are missing between zxid %#x and %#x", e.after, e.next)
-}
-
-func (r *reading) replay(s *servers, t *transaction, begun int64) error {
+// replay has a transaction happen, if it is the next. Before the first of an epoch there may have been others if the server
+// got a snapshot instead of them.
+func (r *reading) replay(s *servers, t *transaction, begun int64, snapshots []numbered) error {
 	j := s.judge
-	switch last := cmp.Or(j.now.zxid, begun); {
+	last := cmp.Or(j.now.zxid, begun)
+	newer := func(s numbered) bool { return uint64(s.zxid) > uint64(last) && uint64(s.zxid) < uint64(t.zxid) }
+	switch epoch := t.zxid>>32 != last>>32; {
 	case uint64(t.zxid) <= uint64(last): // the snapshot has it, or a file before this one
 		return nil
-	case last != 0 && t.zxid != last+1 && (t.zxid>>32 == last>>32 || uint64(t.zxid)&(1<<32-1) != 1):
-		return errMissing{last, t.zxid}
+	case last != 0 && t.zxid != last+1 && (!epoch || uint64(t.zxid)&(1<<32-1) != 1 || slices.ContainsFunc(snapshots, newer)):
+		return fmt.Errorf("transactions are missing between zxid %#x and %#x", last, t.zxid)
 	}
 	if r.n++; r.n == 1 {
 		r.from = moment{t.zxid, t.time}
+		j.begin(*t)
 	}
 	j.before(*t)
 	j.now = moment{t.zxid, max(t.time, j.now.time)}

@@ -119,8 +119,8 @@ func TestTurns(t *testing.T) {
 		}
 		planted := rapid.SampledFrom([]string{"", "claim", "write"}).Draw(t, "planted")
 		var want []string
-		for range rapid.IntRange(5, 60).Draw(t, "steps") {
-			switch rapid.IntRange(0, 7).Draw(t, "step") {
+		for i := range rapid.IntRange(5, 60).Draw(t, "steps") {
+			switch min(i, 1) * rapid.IntRange(0, 7).Draw(t, "step") {
 			case 0:
 				next++
 				w.append(next, wire.OpCreateSession, int32(4000))
@@ -184,6 +184,66 @@ func TestTurns(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Of what a log does not have nobody is accused: it begins late, a server got a snapshot in place of some transactions.
+func TestAccusesNobody(t *testing.T) {
+	const data = "/data=/l/"
+	begin := func(w *writer, zxid, session int64) { // with a session that is the first of the lock
+		w.zxid = zxid
+		if err := os.WriteFile(filepath.Join(w.dir, fmt.Sprintf("snapshot.%x", zxid)), snapshot(session, zxid), 0o644); err != nil {
+			panic(err)
+		}
+	}
+	write := func(w *writer, session int64) { w.append(session, wire.OpSetData, "/data", "x", int32(1)) }
+	for name, of := range map[string]struct {
+		log          func(w *writer)
+		claims, want string
+		status       int
+	}{
+		"held before the log": {func(w *writer) {
+			begin(w, 5, 7)
+			write(w, 7)
+			write(w, 7)
+		}, `{"lock":"/l","session":7,"from":5}` + "\n" + `{"lock":"/l","session":7,"from":2,"to":3}` + "\n" + `{"lock":"/l","session":8,"from":3,"to":4}`,
+			"2 holds ended before the beginning", console.ExitOK},
+		"somebody writes": {func(w *writer) { begin(w, 5, 7); write(w, 8) }, "", "changed by another", console.ExitViolation},
+		"no snapshot": {func(w *writer) {
+			w.zxid = 5
+			w.create(8, "/l/x-0000000002", true)
+			write(w, 7) // which has had the first since before the log
+			w.append(7, wire.OpDelete, "/l/x-0000000001")
+		}, "", "no snapshot is as new", console.ExitUnknown},
+		"an older log is gone": {func(w *writer) {
+			begin(w, 5, 7)
+			w.zxid = 1 << 32
+			w.create(8, "/l/x-0000000002", true)
+			write(w, 7)
+		}, "", "no snapshot is as new", console.ExitUnknown},
+		"a snapshot between epochs": {func(w *writer) {
+			w.create(7, "/l/x-0000000001", true)
+			w.roll()
+			begin(w, 5, 8) // who has it now
+			w.zxid = 1 << 32
+			write(w, 8)
+		}, "", "missing between zxid 0x1 and 0x100000001", console.ExitUnknown},
+		"given back and written": {func(w *writer) {
+			w.create(7, "/l/x-0000000001", true)
+			w.create(8, "/l/x-0000000002", true)
+			w.append(7, wire.OpMulti, int32(2), wire.OpDelete, jute("/l/x-0000000001"), wire.OpSetData, jute("/data", "x", int32(1)))
+			write(w, 8)
+		}, "", "ok: 4 transactions", console.ExitOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWriter(t.TempDir())
+			of.log(w)
+			w.roll()
+			out, status := checked(t, cli.TxnLog{Dir: w.dir, Guards: []string{data}}, of.claims)
+			if status != of.status || !strings.Contains(out, of.want) {
+				t.Errorf("status %d, not %d with %q:\n%s", status, of.status, of.want, out)
+			}
+		})
+	}
 }
 
 // A server's own log and snapshot are read: who held the lock, and who wrote although another did.
@@ -270,17 +330,23 @@ func TestBad(t *testing.T) {
 		want   string
 		status int
 	}{
-		"ok":             {claims: good, want: "ok: 9 transactions of 3 files, zxid 0x1 (2027-", status: console.ExitOK},
-		"no lock":        {want: "unknown: nothing was judged", status: console.ExitUnknown},
-		"no log":         {change: func(dir string) { removed(dir, "log.1", "log.4", "log.7") }, want: "no transaction log", status: console.ExitUnknown},
-		"no beginning":   {change: func(dir string) { removed(dir, "log.1") }, claims: good, want: "no snapshot is as new", status: console.ExitUnknown},
-		"gap":            {change: func(dir string) { removed(dir, "log.4") }, claims: good, want: "missing between zxid 0x3 and 0x7", status: console.ExitUnknown},
-		"damaged":        {change: func(dir string) { damaged(dir, 60) }, claims: good, want: "another checksum", status: console.ExitUnknown},
-		"no log at all":  {change: func(dir string) { damaged(dir, 0) }, claims: good, want: "not a transaction log", status: console.ExitUnknown},
-		"killed":         {change: func(dir string) { torn(dir) }, claims: good, want: "ends within a transaction", status: console.ExitOK},
-		"stranger":       {claims: good + `{"lock":"/l","session":"0x99","from":2,"to":4}`, want: "1 holds are of sessions that the log does not have, such as 0x99 (line 2)", status: console.ExitUnknown},
-		"late":           {claims: good + `{"lock":"/l","session":1,"from":20}`, want: "1 holds begin after the end", status: console.ExitOK},
-		"short":          {claims: `{"lock":"/l","session":1,"from":"2027-01-15T08:00:00Z","to":"2027-01-15T08:00:01Z"}`, want: "too short", status: console.ExitOK},
+		"ok":            {claims: good, want: "ok: 9 transactions of 3 files, zxid 0x1 (2027-", status: console.ExitOK},
+		"no lock":       {want: "unknown: nothing was judged", status: console.ExitUnknown},
+		"no log":        {change: func(dir string) { removed(dir, "log.1", "log.4", "log.7") }, want: "no transaction log", status: console.ExitUnknown},
+		"no beginning":  {change: func(dir string) { removed(dir, "log.1") }, claims: good, want: "no snapshot is as new", status: console.ExitUnknown},
+		"gap":           {change: func(dir string) { removed(dir, "log.4") }, claims: good, want: "missing between zxid 0x3 and 0x7", status: console.ExitUnknown},
+		"damaged":       {change: func(dir string) { damaged(dir, 60) }, claims: good, want: "another checksum", status: console.ExitUnknown},
+		"no log at all": {change: func(dir string) { damaged(dir, 0) }, claims: good, want: "not a transaction log", status: console.ExitUnknown},
+		"killed":        {change: func(dir string) { torn(dir) }, claims: good, want: "ends within a transaction", status: console.ExitOK},
+		"stranger":      {claims: good + `{"lock":"/l","session":"0x99","from":2,"to":4}`, want: "1 holds are of sessions that the log does not have, such as 0x99 (line 2)", status: console.ExitUnknown},
+		"late":          {claims: good + `{"lock":"/l","session":1,"from":20}`, want: "1 holds begin after the end", status: console.ExitOK},
+		"short":         {claims: `{"lock":"/l","session":1,"from":"2027-01-15T08:00:00Z","to":"2027-01-15T08:00:01Z"}`, want: "none of the holds", status: console.ExitUnknown},
+		"milliseconds":  {claims: `{"lock":"/l","session":1,"from":1800000000000,"to":1800000009000}`, want: "none of the holds", status: console.ExitUnknown},
+		"no such lock":  {claims: `{"lock":"/m","session":99,"from":2,"to":4}`, want: "no ephemeral znode of /m", status: console.ExitUnknown},
+		"end damaged":   {change: func(dir string) { damaged(dir, 16+12+28+4+4) }, claims: good, want: "log.4: the record after zxid 0x0 has another checksum: the file is damaged; what comes after", status: console.ExitUnknown},
+		"damaged late": {change: func(dir string) { edited(filepath.Join(dir, "log.7"), func(b []byte) []byte { b[60]++; return b }) },
+			claims: good + `{"lock":"/l","session":"0x2","from":4,"to":6}`, want: "violation: two holders: /l", status: console.ExitViolation},
+		"begun":          {change: func(dir string) { edited(filepath.Join(dir, "log.7"), func([]byte) []byte { return nil }) }, claims: good, want: "log.7: the file ends", status: console.ExitOK},
 		"no JSON":        {claims: "x", want: "line 1: it is no hold", status: console.ExitUnknown},
 		"no session":     {claims: good + `{"lock":"/l","from":1}`, want: `line 2: "session" is missing`, status: console.ExitUnknown},
 		"mixed":          {claims: good + `{"lock":"/l","session":1,"from":"2027-01-15T08:00:00Z"}`, want: "line 2: lines before it have zxids", status: console.ExitUnknown},
@@ -290,7 +356,7 @@ func TestBad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWriter(t.TempDir())
 			for range 3 {
-				w.append(1, wire.OpCreateSession, int32(4000))
+				w.append(1+w.zxid/3, wire.OpCreateSession, int32(4000))
 				w.create(1, "/l/x-0000000001", true)
 				w.append(1, wire.OpDelete, "/l/x-0000000001")
 				w.roll()

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"compress/gzip"
 	"errors"
+	"hash/adler32"
 	"io"
 	"math"
 	"os"
@@ -27,7 +28,8 @@ func readSnapshot(name string, session func(id int64), ephemeral func(path strin
 	case ".snappy":
 		return errors.New("snapshots compressed by snappy are not read; have the server write one with snapshot.compression.method=gz")
 	}
-	in := &record{file: bufio.NewReader(from)}
+	sum := adler32.New()
+	in := &record{file: io.TeeReader(bufio.NewReader(from), sum)}
 	if err := header(in.file, snapshotMagic, "snapshot"); err != nil {
 		return err
 	}
@@ -45,7 +47,10 @@ func readSnapshot(name string, session func(id int64), ephemeral func(path strin
 		if in.bad {
 			return errors.New("the snapshot is cut off or damaged")
 		}
-		if path == "/" {
+		if want := int64(sum.Sum32()); path == "/" {
+			if in.long() != want {
+				return errors.New("the snapshot is cut off, or has another checksum: it is damaged")
+			}
 			return nil
 		}
 		in.bytes() // data
