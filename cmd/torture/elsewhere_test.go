@@ -68,6 +68,13 @@ func TestHistoriesOfElsewhere(t *testing.T) {
 		{"membership", "ok", linearizability.History{op(1, "join", "a", "", ok, 1, 5), op(2, "members", "", "", ok, 6, 7), op(1, "leave", "a", "", ok, 7, 9)}},
 		{"registry", "ok", linearizability.History{op(1, "register", "a", "", ok, 5, 7), op(2, "list", "", "a", ok, 1, 5)}},
 		{"twophase", "ok", linearizability.History{op(1, "begin", "t a", "", ok, 1, 2), op(1, "abort", "t", "abort", ok, 3, 3)}},
+		// It is got again at the stamp at which it is given back.
+		{"lockingqueue", "ok", linearizability.History{op(1, "offer", "a", "", ok, 1, 2), op(1, "claim", "", "a", ok, 3, 5),
+			op(1, "finish", "give back a", "", ok, 5, 5), op(1, "claim", "", "a", ok, 5, 6), op(1, "finish", "give back a", "", ok, 6, 7), op(2, "claim", "", "a", ok, 8, 9)}},
+		{"lockingqueue", "ok", linearizability.History{op(1, "offer", "a", "", ok, 1, 2), op(1, "claim", "", "a", ok, 3, 3), op(1, "finish", "give back a", "", ok, 3, 4),
+			op(2, "claim", "", "a", ok, 8, 9)}},
+		{"membership", "ok", linearizability.History{op(1, "join", "a", "", ok, 1, 5), op(1, "leave", "a", "", ok, 5, 5), op(1, "join", "a", "", ok, 5, 6), op(1, "leave", "a", "", ok, 7, 7),
+			op(2, "members", "", "", ok, 8, 9)}},
 		// A client holds several things, and goes on under another number.
 		{"lockingqueue", "ok", linearizability.History{op(1, "offer", "a", "", ok, 1, 2), op(1, "offer", "b", "", ok, 3, 4),
 			op(1, "claim", "", "a", ok, 5, 6), op(1, "claim", "", "b", ok, 7, 8), op(1, "finish", "give back a", "", ok, 9, 10),

@@ -28,8 +28,10 @@ var outcomes = [...]world.Outcome{
 	linearizability.OK: world.OK, linearizability.Fail: world.Fail, linearizability.Unknown: world.Unknown,
 }
 
-// ending are operations that give something back: of what is called at one time, they come last.
-var ending = map[string]bool{"finish": true, "leave": true, "deregister": true}
+// ending has operations that give something back, which of what is called at one time come last, and those that get it.
+var ending = map[string]bool{
+	"finish": true, "leave": true, "deregister": true, "claim": false, "try": false, "join": false, "register": false,
+}
 
 // newEpisode leaves out what surely had no effect and says nothing. What returns when another is called overlaps it: the
 // world's stamps are all different. Who gives something back is the process that got it, as the thing itself: there may be
@@ -52,10 +54,7 @@ func newEpisode(h linearizability.History) *episode {
 	}
 	slices.Sort(e.stamps)
 	e.stamps = slices.Compact(e.stamps)
-	type holding struct {
-		of   linearizability.Value
-		what string
-	}
+	e.alternate()
 	clients, holdings := map[linearizability.Value]int{}, map[holding]int{}
 	for i, o := range e.history {
 		op := &world.Op{Name: o.Op, Arg: words(o.Op, o.Arg), Outcome: outcomes[o.Outcome], Result: words(o.Op, o.Result),
@@ -63,10 +62,7 @@ func newEpisode(h linearizability.History) *episode {
 		if o.Return != linearizability.Forever {
 			op.Return = e.moment(o.Return) + 1
 		}
-		got := holding{o.Owner(), op.Arg + op.Result}
-		if fields := strings.Fields(op.Arg); o.Op == "finish" {
-			got.what = fields[len(fields)-1]
-		}
+		got := holdingOf(&o)
 		if _, known := clients[got.of]; !known {
 			clients[got.of] = op.Client
 		}
@@ -85,6 +81,39 @@ func newEpisode(h linearizability.History) *episode {
 		e.ops = append(e.ops, op)
 	}
 	return e
+}
+
+// holding is who got or gives back what.
+type holding struct {
+	of   linearizability.Value
+	what string
+}
+
+func holdingOf(o *linearizability.Operation) holding {
+	what := text(o.Arg) + text(o.Result)
+	if o.Op == "finish" {
+		what = what[strings.LastIndex(what, " ")+1:]
+	}
+	return holding{o.Owner(), what}
+}
+
+// alternate has who gets at one stamp what it gives back do that in turns.
+func (e *episode) alternate() {
+	held := map[holding]bool{}
+	for i := range e.history {
+		o := &e.history[i]
+		if _, turn := ending[o.Op]; !turn {
+			continue
+		}
+		got := holdingOf(o)
+		for k := i + 1; held[got] && !ending[o.Op] && k < len(e.history) && e.history[k].Call == o.Call; k++ {
+			if back := e.history[k]; ending[back.Op] && holdingOf(&back) == got {
+				copy(e.history[i+1:k+1], e.history[i:k])
+				*o = back
+			}
+		}
+		held[got] = !ending[o.Op]
+	}
 }
 
 // moment is the call that a stamp of the history would be.
