@@ -101,6 +101,9 @@ func (j *judge) claim(text string, line int, differ uint64) error {
 	if err := d.Decode(&c); err != nil {
 		return fmt.Errorf(`it is no hold, such as {"lock":"/locks/a","session":"0x100000a1b2c0001","from":"0x5","to":"0x9"}: %w`, err)
 	}
+	if d.More() {
+		return errors.New("there is more after the hold; write one a line")
+	}
 	session, err := strconv.ParseUint(fmt.Sprint(c.Session), 0, 64)
 	if !strings.HasPrefix(c.Lock, "/") {
 		return errors.New(`"lock" is missing: it is the path of the folder of the lock's znodes, or of its znode`)

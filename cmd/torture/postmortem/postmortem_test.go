@@ -348,6 +348,7 @@ func TestBad(t *testing.T) {
 			claims: good + `{"lock":"/l","session":"0x2","from":4,"to":6}`, want: "violation: two holders: /l", status: console.ExitViolation},
 		"begun":          {change: func(dir string) { edited(filepath.Join(dir, "log.7"), func([]byte) []byte { return nil }) }, claims: good, want: "log.7: the file ends", status: console.ExitOK},
 		"no JSON":        {claims: "x", want: "line 1: it is no hold", status: console.ExitUnknown},
+		"two in a line":  {claims: strings.TrimSpace(good) + good, want: "line 1: there is more after the hold", status: console.ExitUnknown},
 		"no session":     {claims: good + `{"lock":"/l","from":1}`, want: `line 2: "session" is missing`, status: console.ExitUnknown},
 		"mixed":          {claims: good + `{"lock":"/l","session":1,"from":"2027-01-15T08:00:00Z"}`, want: "line 2: lines before it have zxids", status: console.ExitUnknown},
 		"backwards":      {claims: `{"lock":"/l","session":1,"from":3,"to":2}`, want: `"to" is before "from"`, status: console.ExitUnknown},
