@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -116,7 +117,7 @@ func TestScanExact(t *testing.T) {
 	c := scan(t, &out)
 	styles(t)
 	there, _ := os.ReadFile(filepath.Join("there", fileName))
-	s := &scanCmd{Packages: []string{"./locked", "./counted", "./elected", "./kept", "./there", "./plain", "./guarded", "./delayed", "./listed", "./followed", "./handed", "./drawn", "./ruled"}, Episodes: 300, Seed: 1, JSON: true}
+	s := &scanCmd{Packages: []string{"./locked", "./counted", "./elected", "./kept", "./there", "./plain", "./guarded", "./delayed", "./listed", "./followed", "./handed", "./drawn", "./ruled"}, Episodes: 500, Seed: 1, JSON: true}
 	if err := s.Run(c); err != console.VerdictError(console.ExitViolation) {
 		t.Fatal(err)
 	}
@@ -124,17 +125,29 @@ func TestScanExact(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &results); err != nil {
 		t.Fatal(err)
 	}
-	var got []string
+	wanted := map[string]string{ // of several bugs that one is found which is drawn first
+		"counted.Counter": "clean", "counted.Rooms": "clean", "counted.Semaphore": "found exclusion", "delayed.Queue": "doubt (lost|false-empty)",
+		"delayed.Tickets": "found lost-update", "drawn.IDs": "found lost-update", "drawn.Once": "found done-again", "elected.Caller": "found belief",
+		"elected.Election": "look", "followed.Config": "found deaf", "guarded.Guarded": "found (exclusion|orphan|progress)",
+		"handed.Locks": "found (exclusion|orphan|progress)", "kept.Lock": "look", "listed.Announcer": "found missing", "listed.Registry": "found missing",
+		"locked.Lock": "found (orphan|progress)", "ruled.Guard": "found (exclusion|orphan|progress)", "ruled.RWLock": "found exclusion",
+		"ruled.Timed": "found lost-wakeup", "there.Lock": "clean",
+	}
 	stories := ""
 	for _, r := range results {
 		stories += r.Story
-		got = append(got, fmt.Sprintf("%s %s %s", filepath.Base(r.Package), r.Outcome, r.Property))
+		name := filepath.Base(r.Package) + "." + r.Type
+		got := strings.TrimSpace(r.Outcome + " " + r.Property)
+		if want := wanted[name]; !regexp.MustCompile("^(" + want + ")$").MatchString(got) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+		delete(wanted, name)
 	}
-	if want := []string{"counted found exclusion", "guarded found exclusion", "ruled found exclusion", "drawn found done-again",
-		"delayed found lost-update", "drawn found lost-update", "listed found missing", "elected found belief", "ruled found lost-wakeup",
-		"locked found orphan", "handed found progress", "ruled found progress", "followed found deaf", "delayed doubt lost",
-		"elected look ", "kept look ", "counted clean ", "counted clean ", "listed clean ", "there clean "}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q:\n%s", got, want, out.String())
+	if len(wanted) > 0 || !slices.IsSortedFunc(results, func(a, b result) int { return a.rank() - b.rank() }) {
+		t.Errorf("not the worst first, or without %v", wanted)
+	}
+	if t.Failed() {
+		t.Log(out.String())
 	}
 	for _, line := range []string{
 		"callbacks.go:30, in (*Caller).Run", "config.go:24, in Follow", "registry.go:19, in (*Registry).Register",
