@@ -60,7 +60,7 @@ const CertificateFormat = "zktorture certificate 1"
 const AllReductions = bound.AllReductions
 
 // ByJudges are those that go by what a kind says of its judge.
-var ByJudges = [...]bound.Reductions{bound.ReduceReturns, bound.ReduceEnds}
+var ByJudges = [...]bound.Reductions{bound.ReduceReturns, bound.ReduceOwn, bound.ReduceEnds}
 
 // NotCovered is what no search covers, whatever its bound.
 var NotCovered = []string{

@@ -21,6 +21,8 @@ var reductionTexts = [...]struct{ name, text string }{
 		"to with what is remembered"},
 	{"returns", "which of two operations that overlap returned first is no part of a state if one of them gives something back, of " +
 		"kinds whose judges do not ask for it"},
+	{"own", "when an operation that gives something back is called, or returns, compared with when other clients make or remove " +
+		"ephemeral znodes of their own, or give something back, is no part of a state, of kinds whose judges do not ask for it"},
 	{"ends", "of executions that end in one state, whatever came before, one is run, and of those whose history and ends a judge cannot " +
 		"tell apart one is judged, and one of 64 besides; they are compared by hashes of 64 bits"},
 }

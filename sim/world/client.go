@@ -292,7 +292,7 @@ func compareCalls(a, b *goclient.Call) int {
 
 // committed is the servers' report of a change.
 func (w *World) committed(c fakezk.Change) {
-	w.kept.change(c, w.actor)
+	w.kept.change(w, c, w.actor)
 	if c.Op == wire.OpCloseSession {
 		w.deaths[c.Session] = w.step
 		before := w.behind()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/internal/digest"
 )
 
@@ -18,7 +19,6 @@ import (
 type keeping struct {
 	delivered [ClientsMax]deliveries
 	history   []Moment         // calls, returns, changes, ends of sessions and processes, since they were taken
-	healed    digest.Sum       // of time that has passed since faults were healed, and when in the history
 	asked     atomic.Uint64    // a hash of who has asked whether it still has what it got, since the history was taken
 	outside   digest.Sum       // what is done outside; no judge knows when
 	names     map[int64]int64  // of operations, by number: equal wherever the same user has begun as many
@@ -59,29 +59,38 @@ func (t *deliveries) add(what int64, content ...int64) {
 	t.sum.Ints(content...)
 }
 
-// Moment is a hash of what judges see of one moment of the history, and what that is.
-type Moment struct{ What, Hash uint64 }
+// Moment is a hash of what judges see of one moment of the history, what that is, and whose.
+type Moment struct {
+	What, Hash uint64
+	Client     int // of calls, returns and [KeptOwn]
+}
 
-// What a moment is. Any other is one of a change, or of the end of a session or process.
+// What a moment is. Any other is one of a change, of the end of a session or process, or of time that passes.
 const (
 	KeptCall = iota + 1
 	KeptReturn
-	KeptGivenBack // the return of an operation that gives something back, see [Terms]
+	KeptGiving    // the call of an operation that gives something back, see [Terms] …
+	KeptGivenBack // … and its return
+	KeptOwn       // an operation of such a kind makes an ephemeral znode of its own session, or removes one
 	keptChange
 	keptDeath
 	keptUnreachable
 	keptTold
+	keptTick
 )
 
-func (m *keeping) add(what uint64, d digest.Sum) {
-	m.history = append(m.history, Moment{what, uint64(d)})
+// ownClients are the first ones, of which [KeptOwn] is known; what others do is a change.
+const ownClients = 8
+
+func (m *keeping) add(what uint64, d digest.Sum, client int) {
+	m.history = append(m.history, Moment{what, uint64(d), client})
 }
 
 // History is what has happened since it was asked for last, in memory that is used again.
 func (w *View) History() []Moment {
 	defer func() { w.kept.history = w.kept.history[:0] }()
 	if asked := w.kept.asked.Swap(0); asked != 0 { // as judges have it, before all that returned in that step
-		w.kept.history = slices.Insert(w.kept.history, 0, Moment{KeptReturn, asked})
+		w.kept.history = slices.Insert(w.kept.history, 0, Moment{What: KeptReturn, Hash: asked})
 	}
 	return w.kept.history
 }
@@ -108,7 +117,6 @@ func (m *keeping) end(w *View) *End {
 	}
 	v := w.ServersMatter(false)
 	d := w.hash(v, v.RemainsHash(w.servers), w.herdHash(2))
-	d.Int(int64(m.healed))
 	var notes uint64
 	for _, op := range w.ops {
 		if op.Data == nil {
@@ -150,10 +158,14 @@ func (m *keeping) note(w *World, n note) {
 		m.begun[user]++
 		m.names[n.op.Number] = int64(n.op.Client)<<40 | int64(n.op.User)<<32 | m.begun[user]
 	}
+	gives := w.terms.GivesBack != nil && w.terms.GivesBack(n.op.Name)
 	h, what := digest.Sum(0), uint64(KeptCall)
+	if gives {
+		what = KeptGiving
+	}
 	h.Bool(StepOf(n.stamp) == m.deaf) // see CutOff, which includes both ends
 	if h.Int(m.name(n.op.Number)); n.end {
-		if what = KeptReturn; w.terms.GivesBack != nil && w.terms.GivesBack(n.op.Name) {
+		if what = KeptReturn; gives {
 			what = KeptGivenBack
 		}
 		h.Ints(int64(n.op.Outcome), n.op.SessionAt, int64(n.op.ExpiriesSeen), int64(n.op.Incarnation))
@@ -165,11 +177,11 @@ func (m *keeping) note(w *World, n note) {
 	if n.op.Err != nil {
 		h.Text(n.op.Err.Error())
 	}
-	m.add(what, h)
+	m.add(what, h, n.op.Client)
 }
 
 // change keeps a change of the tree or of the sessions.
-func (m *keeping) change(c fakezk.Change, actor int64) {
+func (m *keeping) change(w *World, c fakezk.Change, actor int64) {
 	if m == nil {
 		return
 	}
@@ -178,7 +190,12 @@ func (m *keeping) change(c fakezk.Change, actor int64) {
 	h.Text(c.Path)
 	h.Bytes(c.Data)
 	h.Bool(c.Sequential)
-	m.add(keptChange, h)
+	what, client := uint64(keptChange), int(m.name(actor)>>40)
+	if own := c.Owner != 0 && c.Owner == c.Session && (c.Op == wire.OpCreate || c.Op == wire.OpDelete); own && actor != 0 &&
+		client < ownClients && w.terms.GivesBack != nil {
+		what = KeptOwn
+	}
+	m.add(what, h, client)
 }
 
 // over keeps what is known of what an operation got.
@@ -188,7 +205,7 @@ func (m *keeping) over(op *Op) {
 		h.Int(m.name(op.Number))
 		h.Bool(op.Told != 0)
 		h.Bool(op.SelfEnded)
-		m.add(keptTold, h)
+		m.add(keptTold, h, op.Client)
 	}
 }
 
@@ -205,14 +222,14 @@ func (m *keeping) outsideOf(call *outsideCall, result string) {
 // tick keeps what time it is once faults are healed.
 func (m *keeping) tick(elapsed int64) {
 	if m != nil {
-		m.healed.Ints(elapsed, int64(len(m.history)))
+		m.add(keptTick, digest.Sum(elapsed), 0)
 	}
 }
 
 // death keeps that a process has died.
 func (m *keeping) death(p *process) {
 	if m != nil {
-		m.add(keptDeath, digest.Sum(p.id))
+		m.add(keptDeath, digest.Sum(p.id), p.id)
 		m.deliveredTo(p.id).add(deliveredDeath)
 	}
 }
@@ -220,7 +237,7 @@ func (m *keeping) death(p *process) {
 // unreachable keeps that a process has not heard for so many milliseconds.
 func (m *keeping) unreachable(p *process, ms int64) {
 	if m != nil {
-		m.add(keptUnreachable, digest.Sum(int64(p.id)<<32|ms))
+		m.add(keptUnreachable, digest.Sum(int64(p.id)<<32|ms), p.id)
 		m.deaf = p.world.step
 	}
 }

@@ -66,7 +66,7 @@ func TestFieldsAreClassed(t *testing.T) {
 	})
 	testkit.FieldsAreClassed(t, reflect.TypeFor[keeping](), map[string]string{
 		"delivered history outside": testkit.Hashed, "asked": testkit.Hashed + " in the history", "acted alone": testkit.Hashed + " by who acts first",
-		"names begun": "follows: the history", "healed": "scratch: of the liveness phase, see End", "dials": "scratch: of one step",
+		"names begun": "follows: the history", "dials": "scratch: of one step",
 		"slept": "scratch: timers that are due in one millisecond fire in the order in which they were set, however often",
 		"deaf":  "scratch: compared with steps of the present only", "settled": "scratch: timers are as whole milliseconds, which is checked",
 	})

@@ -40,7 +40,8 @@ type Terms struct {
 	// they act; nil if that is not known. A search of all executions runs equal plans once.
 	Hash func(e Episode, symmetric bool) (sum uint64, clients []uint64, known bool)
 	// GivesBack reports whether operations of a name give something back: no judge compares when one of them returns with
-	// when any other operation does, but with calls and changes only. Nil: none does.
+	// when any other operation does, nor when one is called or returns with when others of them are, or with when another
+	// client makes or removes an ephemeral znode of its own. Nil: none does.
 	GivesBack func(operation string) bool
 	// Noted says that judges see only what the world and operations tell, and of their Data what its method Hash() uint64 hashes.
 	Noted bool

@@ -13,6 +13,7 @@ const (
 	ReduceNewcomers                        // of equal clients that have not done anything one acts first
 	ReduceRuns                             // what a step does is remembered, and not run again
 	ReduceReturns                          // when something was given back is compared with calls and changes only
+	ReduceOwn                              // when something is given back is not compared with what others do to znodes of their own
 	ReduceEnds                             // ends of which a judge sees the same are judged once
 
 	AllReductions Reductions = 1<<iota - 1

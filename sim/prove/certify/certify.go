@@ -143,8 +143,7 @@ type player struct {
 	ofExtent, ofPart bool
 	plan             uint64
 	plans            []uint64
-	order, returns   uint64 // of the history …
-	givenBack        uint64 // … in which what was given back is in no order with other returns
+	past             past
 	waits, been      uint64 // clients, see rules.go
 }
 
@@ -186,17 +185,7 @@ func (p *player) refute(format string, args ...any) {
 func (p *player) Arrives(w *world.View) {
 	p.view, p.at = w, 0
 	for _, m := range w.History() {
-		hash := digest.Mix(m.Hash ^ digest.Mix(m.What))
-		switch m.What {
-		case world.KeptCall:
-			p.order = digest.Mix(digest.Mix(p.order^hash) ^ digest.Mix(p.returns^digest.Mix(p.givenBack)))
-		case world.KeptReturn:
-			p.returns = digest.Mix(p.returns ^ digest.Mix(p.order^hash))
-		case world.KeptGivenBack:
-			p.givenBack += digest.Mix(p.order ^ hash)
-		default:
-			p.order = digest.Mix(p.order ^ hash)
-		}
+		p.past.add(m)
 	}
 	if !w.Outage() {
 		p.waits = 0
@@ -227,13 +216,11 @@ func (p *player) compare(can []string, at int32) {
 	for _, t := range p.Of(at) {
 		has = append(has, p.Deeds[t.Deed])
 	}
-	for _, d := range can {
-		if !slices.Contains(has, d) {
+	for _, d := range slices.Concat(can, has) {
+		switch {
+		case !slices.Contains(has, d):
 			p.refute("%s can happen in state %d, and the file has no such step", d, at)
-		}
-	}
-	for _, d := range has {
-		if !slices.Contains(can, d) {
+		case !slices.Contains(can, d):
 			p.refute("%s of the file cannot happen in state %d", d, at)
 		}
 	}

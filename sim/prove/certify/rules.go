@@ -36,11 +36,8 @@ func (p *player) chosen(v int, label string) {
 		p.made = append(p.made, v)
 	}
 	switch label {
-	case world.LabelFault:
-		p.kind = v
-		p.left -= min(v, 1)
-	case world.LabelLagging:
-		p.left -= min(v, 1)
+	case world.LabelFault, world.LabelLagging:
+		p.kind, p.left = v, p.left-min(v, 1)
 	case world.LabelUnconnected:
 		p.left -= min(max(v-world.BeginVariants, 0), 1)
 	case world.LabelNext:
@@ -60,7 +57,7 @@ func (p *player) key() (key uint64, finished bool) {
 		w.Collect()
 		s.Int(int64(w.AwaitingQuorum()))
 	}
-	all.Ints(int64(s), int64(p.later()), int64(p.order), int64(p.returns), int64(p.givenBack))
+	all.Ints(int64(s), int64(p.later()), int64(p.past.order), int64(p.past.returns+p.past.own), int64(p.past.back+p.past.giving))
 	for i, hash := range clients {
 		unfinished, server := w.Standing(i)
 		var c digest.Sum
@@ -163,12 +160,11 @@ func (p *player) options(n int, label string) (take []int) {
 		return []int{1}
 	case label == world.LabelAtMost:
 		return []int{min(max(p.claim.AtMost, 1), n) - 1}
-	case label == world.LabelShared && p.claim.Users < 2:
+	case label == world.LabelShared && p.claim.Users < 2,
+		p.left == 0 && (label == world.LabelUnconnected || label == world.LabelLagging):
 		return []int{0}
 	case label == world.LabelShared:
 		return []int{0, n - 1}
-	case p.left == 0 && (label == world.LabelUnconnected || label == world.LabelLagging):
-		return []int{0}
 	case label == world.LabelUnconnected:
 		return []int{0, world.BeginVariants + world.BeginUnconnected, world.BeginVariants + world.BeginAlone}
 	case label == world.LabelVariant && w.NthFault(p.kind) == world.Stall:
@@ -195,4 +191,29 @@ func (p *player) options(n int, label string) (take []int) {
 		take = append(take, v)
 	}
 	return take
+}
+
+// past is the history. What is given back is compared with calls, and not with what others do to znodes of their own.
+type past struct {
+	order, returns, own, back, giving uint64
+	count                             [world.ClientsMax]uint8 // of changes of own znodes
+}
+
+func (p *past) add(m world.Moment) {
+	at, mine := digest.Mix(p.order^digest.Mix(m.Hash^digest.Mix(m.What))), &p.count[m.Client]
+	switch {
+	case m.What == world.KeptOwn && *mine < 255:
+		p.own = digest.Mix(p.own ^ at)
+		*mine++
+	case m.What == world.KeptGiving:
+		p.giving += digest.Mix(at + uint64(*mine))
+	case m.What == world.KeptGivenBack:
+		p.back += digest.Mix(at + uint64(*mine))
+	case m.What == world.KeptReturn:
+		p.returns = digest.Mix(p.returns ^ (at + p.own + p.giving))
+	case m.What == world.KeptCall:
+		p.order = digest.Mix(at ^ digest.Mix(p.returns^digest.Mix(p.back+p.giving)))
+	default:
+		p.order = at
+	}
 }

@@ -221,7 +221,8 @@ func (s *search) judgedBy(t *state) uint64 {
 	}
 	h := s.after(t.history, e.History)
 	var d digest.Sum
-	d.Ints(int64(s.plan), int64(h.order), int64(h.returns), int64(h.givenBack), int64(e.Rest))
+	d.Ints(int64(s.plan), int64(e.Rest))
+	h.add(&d)
 	return uint64(d)
 }
 

@@ -15,27 +15,54 @@ type state struct {
 	acted, alone uint64 // clients, as bits, see [world.View.Begun]
 }
 
-// history is a hash of what judges see of what has happened: as a partial order. A judge compares the return of an operation
-// that gives something back with calls, and with changes and ends of sessions and processes: not with other returns. So
-// calls, changes and ends are hashed in their order, each call with all returns before it; a return is hashed with those
-// of them that precede it, and such as give nothing back are in their order, too.
-type history struct{ order, returns, givenBack uint64 }
+// history is a hash of what judges see of what has happened: as a partial order. Each moment is hashed with those before it
+// with which a judge compares it. Calls, ends of sessions and processes, and changes are in their order. A return is compared
+// with all of these and with other returns; but the return of an operation that gives something back only with calls. Nor is
+// that, or the call of such an operation, compared with what others do to znodes of their own, or when they give back.
+type history struct {
+	order, returns, givenBack uint64
+	giving, own               uint64 // calls that give back; changes of clients' own znodes …
+	count                     uint64 // … and how many of each client, in eight bits each: of the first eight
+}
+
+// ownMax is how many changes of own znodes are counted of a client; more are as those of others.
+const ownMax = 1<<8 - 1
 
 func (s *search) after(h history, all []world.Moment) history {
 	for _, m := range all {
 		hash := digest.Mix(m.Hash ^ digest.Mix(m.What))
+		at, what := digest.Mix(h.order^hash), m.What
+		own := h.count >> (8 * m.Client) & ownMax
 		switch {
-		case m.What == world.KeptGivenBack && !s.Without.Has(bound.ReduceReturns):
-			h.givenBack += digest.Mix(h.order ^ hash)
-		case m.What == world.KeptGivenBack, m.What == world.KeptReturn:
-			h.returns = digest.Mix(h.returns ^ digest.Mix(h.order^hash))
-		case m.What == world.KeptCall:
-			h.order = digest.Mix(digest.Mix(h.order^hash) ^ digest.Mix(h.returns^digest.Mix(h.givenBack)))
+		case s.Without.Has(bound.ReduceOwn) && what == world.KeptGiving:
+			what = world.KeptCall
+		case what == world.KeptOwn && (s.Without.Has(bound.ReduceOwn) || own == ownMax):
+			what = 0
+		case what == world.KeptGivenBack && s.Without.Has(bound.ReduceReturns):
+			what = world.KeptReturn
+		}
+		switch what {
+		case world.KeptOwn:
+			h.own = digest.Mix(h.own ^ at)
+			h.count += 1 << (8 * m.Client)
+		case world.KeptGiving:
+			h.giving += digest.Mix(at + own)
+		case world.KeptGivenBack:
+			h.givenBack += digest.Mix(at + own)
+		case world.KeptReturn:
+			h.returns = digest.Mix(h.returns ^ (at + h.own + h.giving))
+		case world.KeptCall:
+			h.order = digest.Mix(at ^ digest.Mix(h.returns^digest.Mix(h.givenBack+h.giving)))
 		default:
-			h.order = digest.Mix(h.order ^ hash)
+			h.order = at
 		}
 	}
 	return h
+}
+
+// add adds it to a hash. What was counted is in the changes.
+func (h *history) add(d *digest.Sum) {
+	d.Ints(int64(h.order), int64(h.returns+h.own), int64(h.givenBack+h.giving))
 }
 
 // parts are hashes, and their numbers.
@@ -88,7 +115,8 @@ func (s *search) observe(w *world.View) (t state) {
 // keyOf is the hash of a state, and of who leaves the next deed to another.
 func (s *search) keyOf(t *state) uint64 {
 	var d digest.Sum
-	d.Ints(int64(s.ofServers.hash[t.servers]), int64(s.later(t)), int64(t.history.order), int64(t.history.returns), int64(t.history.givenBack))
+	d.Ints(int64(s.ofServers.hash[t.servers]), int64(s.later(t)))
+	t.history.add(&d)
 	for i := range s.hashes {
 		d.Int(int64(s.ofClients.hash[t.clients[i]]))
 	}
