@@ -58,6 +58,22 @@ func TestWhatIsRememberedIsWhatIsRun(t *testing.T) {
 	}
 }
 
+// What one fault leaves for another is in the part of the state of whom it concerns: what lies with a goroutine that is stalled,
+// before another client does something.
+func TestTwoFaultsContradictNothing(t *testing.T) {
+	testkit.ManyWorlds(t)
+	w, err := workload.Find("lock", workload.Ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []world.Faults{world.Expiry | world.Stall} {
+		cfg := sim.Config{Strategy: sim.Exhaustive, Faults: f, AtMost: 2, Plain: true, Episodes: testkit.Sized(3_000, 30_000)}
+		if r, err := sim.Run(t.Context(), w, cfg); err != nil || r.Extent.Runs < cfg.Episodes {
+			t.Errorf("%v: %v, %v", f, r.Extent, err)
+		}
+	}
+}
+
 // A search that is stopped says from how many of its states it has not gone on: some, and at its end none.
 func TestAStoppedSearchSaysWhatWaits(t *testing.T) {
 	w, err := workload.Find("counter", workload.Ours)

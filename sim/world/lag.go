@@ -14,8 +14,7 @@ func init() {
 // lag says how a server follows the leader.
 //
 // How far a server without clients is cannot be seen: it applies nothing until a client connects, and is then, as is
-// drawn, up to date or as far behind as that client can accept. That is the worst that real servers can do, in one
-// draw instead of many that would all have to fit together.
+// drawn, up to date or as far behind as that client can accept. That is the worst that real servers can do.
 type lag uint8
 
 const (

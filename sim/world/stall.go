@@ -111,6 +111,14 @@ func (p *process) endStalls() {
 	}
 }
 
+func letLie(w *World) {
+	for _, p := range w.procs {
+		if p.inProcess != nil && !p.paused && !p.crashed {
+			p.inProcess.LetLie()
+		}
+	}
+}
+
 // collectLate lists what lies in the channels of stalled goroutines.
 func (p *process) collectLate() {
 	w := p.world

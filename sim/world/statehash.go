@@ -14,8 +14,7 @@ import (
 // keeping is what an exhaustive search keeps of a world that the world itself forgets: what each process was told, and
 // what the judges will see, in its order. With the rest of the world it is all that the future depends on, see
 // [World.stateHash].
-// A recipe's goroutines are functions of what they were told and when, because nothing else reaches them. What they
-// keep in their variables need not be looked at.
+// A recipe's goroutines, and their variables, are functions of what they were told and when: nothing else reaches them.
 type keeping struct {
 	delivered [ClientsMax]deliveries
 	history   []Moment         // calls, returns, changes, ends of sessions and processes, since they were taken

@@ -490,6 +490,7 @@ func tortureTurn(w *World) deed {
 	beginTurn(w)
 	w.checkpoint()
 	forgetLag(w)
+	letLie(w)
 	w.observe(func(o Observer) { o.Arrives(w.view()) })
 	if w.finished() {
 		return deed{over: true}
