@@ -26,23 +26,16 @@ func (c *Client) StateHash(v fakezk.View, tag func(int64) int64) (own, others ui
 			h.Bool(call.internal)
 		}
 	}
-	// Servers that are alike look at what the client has seen only to tell whether a watched node has changed since.
-	if !v.AlikeIn(c.servers) {
-		h.others.Int(c.lastZxid)
-	} else {
-		for _, w := range c.watches {
-			h.changed(w.path, w.kind, w.tag, c.lastZxid)
-		}
-	}
+	h.seen(c.lastZxid)
 	for _, w := range c.watches {
 		h.watch(w, len(w.ch))
+		h.changed(w.path, w.kind, w.tag, c.lastZxid)
 	}
 	h.events(&c.events)
 	h.stalls(&c.stalls, c.expiries)
 	return uint64(h.Sum), uint64(h.others)
 }
 
-// hasher hashes a client.
 type hasher struct {
 	digest.Sum
 	others  digest.Sum
@@ -76,24 +69,31 @@ func (h *hasher) stalls(s *stalls, expiries int) {
 	}
 }
 
-// changed adds whether a watch fires when it is armed again. Who else is watching matters to judges, of each.
+// seen adds what a client has seen.
+func (h *hasher) seen(zxid int64) {
+	if !h.view.AlikeIn(h.servers) {
+		h.others.Int(zxid)
+	}
+}
+
+// changed adds what is watched, as servers become alike by what others do; and if they are, whether the watch fires when it
+// is armed again. Who else is watching matters to judges, of each.
 func (h *hasher) changed(path string, kind watchKind, tag, zxid int64) {
-	data, children := h.view.ChangedSince(h.servers, zxid, path)
 	h.others.Text(path)
 	h.others.Ints(int64(kind), h.tag(tag))
-	h.others.Bool(data && kind == watchData || children && kind == watchChild)
+	if h.view.AlikeIn(h.servers) {
+		data, children := h.view.ChangedSince(h.servers, zxid, path)
+		h.others.Bool(data && kind == watchData || children && kind == watchChild)
+	}
 }
 
 // request hashes a request under way, what it says that the client has seen as StateHash does.
 func (h *hasher) request(r fakezk.Request) int64 {
 	var apart digest.Sum
-	if !h.view.AlikeIn(h.servers) {
-		h.others.Int(r.RelativeZxid)
-	} else if r.RelativeZxid != 0 {
-		for kind, list := range r.WatchLists() {
-			for _, path := range *list {
-				h.changed(path, watchKind(kind), 0, r.RelativeZxid)
-			}
+	h.seen(r.RelativeZxid)
+	for kind, list := range r.WatchLists() {
+		for _, path := range *list {
+			h.changed(path, watchKind(kind), 0, r.RelativeZxid)
 		}
 	}
 	r.RelativeZxid = 0

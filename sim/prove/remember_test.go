@@ -58,15 +58,15 @@ func TestWhatIsRememberedIsWhatIsRun(t *testing.T) {
 	}
 }
 
-// What one fault leaves for another is in the part of the state of whom it concerns: what lies with a goroutine that is stalled,
-// before another client does something.
+// What one fault leaves for another is in the part of the state of whom it concerns: whose watches are on what, for when
+// servers become alike; and what lies with a goroutine that is stalled.
 func TestTwoFaultsContradictNothing(t *testing.T) {
 	testkit.ManyWorlds(t)
 	w, err := workload.Find("lock", workload.Ours)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range []world.Faults{world.Expiry | world.Stall} {
+	for _, f := range []world.Faults{world.Expiry | world.Lag, world.Expiry | world.Stall} {
 		cfg := sim.Config{Strategy: sim.Exhaustive, Faults: f, AtMost: 2, Plain: true, Episodes: testkit.Sized(3_000, 30_000)}
 		if r, err := sim.Run(t.Context(), w, cfg); err != nil || r.Extent.Runs < cfg.Episodes {
 			t.Errorf("%v: %v, %v", f, r.Extent, err)
