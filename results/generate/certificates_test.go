@@ -73,16 +73,29 @@ func TestCertificate(t *testing.T) {
 	if _, err := forged.Check(t.Context(), w, 0, nil); !errors.Is(err, prove.ErrRefuted) {
 		t.Errorf("a forged digest: %v", err)
 	}
-	for _, change := range [][2]string{{`"ends": `, `"ends": 1`}, {`"at_most": 1`, `"at_most": 2`}, {`{`, `{"more": 1,`}} {
+	for _, change := range [][2]string{{`"ends": `, `"ends": 1`}, {`"at_most": 1`, `"at_most": 2`}, {`{`, `{"more": 1,`}, {"}\n", "}{}\n"}} {
 		altered := strings.Replace(file.String(), change[0], change[1], 1)
 		if _, err := prove.ReadCertificate(strings.NewReader(altered)); err == nil {
 			t.Errorf("altered by %v, and read", change)
 		}
 	}
-	forged = *read
-	forged.Build = "another"
-	if _, err := forged.Check(t.Context(), w, 0, nil); err == nil || errors.Is(err, prove.ErrRefuted) {
-		t.Errorf("of another program: %v", err)
+	for what, forge := range map[string]func(c *prove.Certificate){
+		"of another program": func(c *prove.Certificate) { c.Build = "another" },
+		"of no client":       func(c *prove.Certificate) { c.Clients = 0 },
+		"of many clients":    func(c *prove.Certificate) { c.Clients = 1_000_000 },
+		"of no user":         func(c *prove.Certificate) { c.Users = 0 },
+		"of less than none":  func(c *prove.Certificate) { c.Ops = -1 },
+		"of a violation":     func(c *prove.Certificate) { c.Verdict = sim.VerdictViolation },
+		"of some executions": func(c *prove.Certificate) { c.Extent = tally.Bounded },
+		"without reductions": func(c *prove.Certificate) { c.Reductions = nil },
+		"of everything":      func(c *prove.Certificate) { c.NotCovered = nil },
+	} {
+		forged = *read
+		forge(&forged)
+		_, err := forged.Check(t.Context(), w, 0, nil)
+		if _, claims := forged.Claim(); claims == nil || err == nil || errors.Is(err, prove.ErrRefuted) {
+			t.Errorf("%s: %v, by its steps %v", what, err, claims)
+		}
 	}
 	if _, err := prove.Certify(cfg, sim.Result{Verdict: sim.VerdictOK}); err == nil {
 		t.Error("a sample was certified")

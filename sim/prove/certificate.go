@@ -4,12 +4,14 @@ package prove
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/zktorture/zktorture/internal/digest"
@@ -136,7 +138,7 @@ func ReadCertificate(r io.Reader) (*Certificate, error) {
 		return nil, fmt.Errorf("not a certificate that this version can read: its format is %q, wanted is %q", c.Format,
 			CertificateFormat)
 	}
-	if seal, err := c.seal(); err != nil || seal != c.Seal {
+	if seal, err := c.seal(); err != nil || seal != c.Seal || len(bytes.TrimSpace(data[dec.InputOffset():])) > 0 {
 		return nil, fmt.Errorf("the certificate was altered: its content does not fit its seal")
 	}
 	return &c, nil
@@ -151,10 +153,17 @@ func (c *Certificate) Config() (sim.Config, error) {
 	if err != nil {
 		return sim.Config{}, fmt.Errorf("the certificate's faults: %w", err)
 	}
-	return sim.Config{
+	cfg := sim.Config{
 		Strategy: sim.Exhaustive, Clients: c.Clients, Users: c.Users, Ops: c.Ops, Faults: faults, NoFaultsAtAll: true,
 		AtMost: c.AtMost, Plain: c.Plain,
-	}, nil
+	}
+	switch full, err := cfg.WithDefaults(); {
+	case err != nil:
+		return cfg, err
+	case full.Clients != c.Clients || full.Users != c.Users || full.Ops != c.Ops:
+		return cfg, fmt.Errorf("not a certificate: there is no search of %s", c.Bound())
+	}
+	return cfg, nil
 }
 
 // Bound says in words what was searched.
@@ -177,14 +186,19 @@ func (c *Certificate) Claim() (certify.Claim, error) {
 	return certify.Claim{
 		Clients: c.Clients, Users: c.Users, Ops: c.Ops, AtMost: c.AtMost, Faults: cfg.Faults, Plain: c.Plain,
 		States: c.States, Ends: c.Ends, Runs: c.Runs, Digest: c.Digest,
-	}, errors.Join(c.sameBuild(), err)
+	}, cmp.Or(c.ofThisBuild(), err)
 }
 
-// sameBuild is an error in another program.
-func (c *Certificate) sameBuild() error {
-	if c.Build != version.Build() {
+// ofThisBuild is an error of a certificate that this program cannot have made.
+func (c *Certificate) ofThisBuild() error {
+	switch {
+	case c.Build != version.Build():
 		return fmt.Errorf("the certificate is of another program (%s), and this is %s: build that one, or search "+
 			"again with this one", c.Build, version.Build())
+	case c.Verdict != sim.VerdictOK || c.Extent != tally.Complete:
+		return fmt.Errorf("not a certificate: it is of a search that is %s, %s", c.Verdict, c.Extent)
+	case !slices.Equal(c.Reductions, Texts(AllReductions)) || !slices.Equal(c.NotCovered, NotCovered):
+		return errors.New("not a certificate: it does not say what this program leaves out, and what it does not cover")
 	}
 	return nil
 }
@@ -194,11 +208,8 @@ func (c *Certificate) sameBuild() error {
 func (c *Certificate) Check(
 	ctx context.Context, w world.Workload, atMost time.Duration, progress func(sim.Progress),
 ) (sim.Result, error) {
-	if err := c.sameBuild(); err != nil {
-		return sim.Result{}, err
-	}
 	cfg, err := c.Config()
-	if err != nil {
+	if err = cmp.Or(c.ofThisBuild(), err); err != nil {
 		return sim.Result{}, err
 	}
 	cfg.Backwards, cfg.Duration, cfg.Progress = true, atMost, progress
@@ -223,5 +234,6 @@ func (c *Certificate) compare(r sim.Result) error {
 		return fmt.Errorf("it could not be checked: %s", r.Extent)
 	}
 	return errors.Join(seen("states", c.States, r.Extent.States), seen("ends", c.Ends, r.Extent.Ends),
-		seen("digest", c.Digest, digest.Hex(r.Extent.Digest)), seen("verdict", c.Verdict, r.Verdict))
+		seen("digest", c.Digest, digest.Hex(r.Extent.Digest)), seen("verdict", c.Verdict, r.Verdict),
+		seen("not judged", fmt.Sprint(c.NotJudged), fmt.Sprint(r.NotJudged)), seen("waived", fmt.Sprint(c.Waived), fmt.Sprint(r.Waived)))
 }

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
@@ -66,8 +67,8 @@ func Read(file io.Reader, statesMax int) (*Set, error) {
 	}
 	r := &reader{in: bufio.NewReaderSize(zip, 1<<16)}
 	head := make([]byte, len(format))
-	if _, err := io.ReadFull(r.in, head); err != nil || string(head) != format {
-		return nil, fmt.Errorf("%w: it begins with %q, wanted is %q", errFile, head, format)
+	if n, err := io.ReadFull(r.in, head); err != nil || string(head) != format {
+		return nil, fmt.Errorf("%w: it begins with %q, wanted is %q", errFile, head[:n], format)
 	}
 	s := &Set{}
 	for {
@@ -96,7 +97,7 @@ func (r *reader) number(limit int) int {
 	if err == nil && n >= uint64(limit) {
 		n, err = 0, fmt.Errorf("%d, and at most %d can be", n, limit-1)
 	}
-	r.err = errors.Join(r.err, err)
+	r.err = cmp.Or(r.err, err)
 	return int(n)
 }
 
@@ -106,7 +107,7 @@ func (r *reader) step(s *Set) {
 	if t.Deed < 0 {
 		text := make([]byte, r.number(1<<10))
 		_, err := io.ReadFull(r.in, text)
-		r.err = errors.Join(r.err, err)
+		r.err = cmp.Or(r.err, err)
 		t.Deed = int32(len(s.Deeds))
 		s.Deeds = append(s.Deeds, string(text))
 	}
@@ -138,7 +139,7 @@ func (r *reader) step(s *Set) {
 		t.To = End
 	case 1:
 		var key uint64
-		r.err = errors.Join(r.err, binary.Read(r.in, binary.LittleEndian, &key))
+		r.err = cmp.Or(r.err, binary.Read(r.in, binary.LittleEndian, &key))
 		t.To = int32(len(s.Keys))
 		s.Keys = append(s.Keys, key)
 		s.Parent = append(s.Parent, int32(len(s.All)))
