@@ -1,6 +1,7 @@
 package prove_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -87,6 +88,20 @@ func TestAStoppedSearchSaysWhatWaits(t *testing.T) {
 		if err != nil || (r.Extent.Word == tally.Bounded) != stopped || waits != stopped {
 			t.Errorf("%v, %v, %v", r.Extent, r.Extent.Waiting, err)
 		}
+	}
+}
+
+// A search that is interrupted says that, and not that its time was over.
+func TestAnInterruptedSearchSaysSo(t *testing.T) {
+	w, err := workload.Find("lock", workload.Ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	cfg := sim.Config{Strategy: sim.Exhaustive, Clients: 3, Ops: 1, Plain: true, Progress: func(sim.Progress) { interrupt() }}
+	r, err := sim.Run(ctx, w, cfg)
+	if err != nil || !strings.HasPrefix(r.Extent.Reason, "it was interrupted after ") {
+		t.Errorf("%v, %v", r.Extent, err)
 	}
 }
 

@@ -103,8 +103,10 @@ func (s *search) spent(ctx, stop context.Context) error {
 		return fmt.Errorf("%d runs were made", s.runs)
 	case s.seen.size >= searchedMax:
 		return fmt.Errorf("memory: %d states were seen", s.seen.size)
-	case ctx.Err() != nil || stop.Err() != nil:
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Errorf("time: %v were over", time.Since(s.Begun).Round(time.Millisecond))
+	case ctx.Err() != nil || stop.Err() != nil:
+		return fmt.Errorf("it was interrupted after %v", time.Since(s.Begun).Round(time.Millisecond))
 	}
 	return nil
 }
