@@ -115,7 +115,7 @@ func (m *keeping) end(w *View) *End {
 		return nil
 	}
 	v := w.ServersMatter(false)
-	d := w.hash(v, v.RemainsHash(w.servers), w.herdHash(2))
+	d := w.hash(v, v.RemainsHash(w.servers), w.herdHash(2)) // of a deletion that wakes one nobody is accused
 	var notes uint64
 	for _, op := range w.ops {
 		if op.Data == nil {
