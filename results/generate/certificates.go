@@ -47,8 +47,9 @@ func certified() (all []searches) {
 		all = append(all, searches{kind: kind, recipe: workload.Ours, clients: 2, ops: 1, faults: few})
 	}
 	three := []world.Faults{world.NoFaults, world.Loss, world.Watch, world.Wrap, world.Reap, world.Cancel, world.Crash, world.Stall,
-		world.Time}
+		world.Time, world.Pause, world.Expiry}
 	all = append(all, searches{kind: "lock", recipe: workload.Ours, clients: 3, ops: 1, faults: three},
+		searches{kind: "lock", recipe: workload.Ours, clients: 4, ops: 1, faults: few[:1]},
 		searches{kind: "semaphore", recipe: workload.Ours, clients: 3, ops: 1, faults: few[:1]},
 		searches{kind: "lock", recipe: workload.Ours, clients: 2, ops: 1, faults: []world.Faults{world.Loss, world.Expiry}, most: 2})
 	for _, kind := range []string{"counter", "election", "rwlock", "barrier"} {
