@@ -31,7 +31,7 @@ func TestASearchFindsAnAnimalOrIsComplete(t *testing.T) {
 		t.Errorf("%v, %v, %d violations", r.Verdict, r.Extent, len(r.Violations))
 	}
 	r = searched(t, a.Twin(), sim.Config{})
-	if r.Verdict != sim.VerdictOK || r.Extent.Word != tally.Complete || r.Extent.Ends < 100 {
+	if r.Verdict != sim.VerdictOK || r.Extent.Word != tally.Complete || r.Extent.Ends < 50 {
 		t.Errorf("%v, %v", r.Verdict, r.Extent)
 	}
 	if r = searched(t, a.Twin(), sim.Config{Episodes: 50}); r.Verdict != sim.VerdictUnknown || r.Extent.Runs != 50 {

@@ -33,12 +33,14 @@ var ending = map[string]bool{
 	"finish": true, "leave": true, "deregister": true, "claim": false, "try": false, "join": false, "register": false,
 }
 
-// newEpisode leaves out what surely had no effect and says nothing. What returns when another is called overlaps it: the
+// newEpisode leaves out what surely had no effect and says nothing; what failed to get something may have had it for a while,
+// as where its session had ended. What returns when another is called overlaps it: the
 // world's stamps are all different. Who gives something back is the process that got it, as the thing itself: there may be
 // several.
 func newEpisode(h linearizability.History) *episode {
 	silent := func(o linearizability.Operation) bool {
-		return o.Outcome == linearizability.Fail && !ending[o.Op] && o.Op != "commit"
+		_, turn := ending[o.Op]
+		return o.Outcome == linearizability.Fail && !turn && o.Op != "commit"
 	}
 	e := &episode{history: slices.DeleteFunc(slices.Clone(h), silent)}
 	slices.SortStableFunc(e.history, func(a, b linearizability.Operation) int {
@@ -102,7 +104,7 @@ func (e *episode) alternate() {
 	held := map[holding]bool{}
 	for i := range e.history {
 		o := &e.history[i]
-		if _, turn := ending[o.Op]; !turn {
+		if back, turn := ending[o.Op]; !turn || !back && o.Outcome == linearizability.Fail {
 			continue
 		}
 		got := holdingOf(o)
