@@ -89,6 +89,9 @@ func TestHistoriesOfElsewhere(t *testing.T) {
 		// What failed had no effect.
 		{"lockingqueue", "ok", linearizability.History{op(1, "offer", "a", "", ok, 1, 2), op(2, "claim", "", "a", ok, 2, 2), op(1, "offer", "a", "", fail, 3, 4)}},
 		{"lockingqueue", "phantom", linearizability.History{op(1, "offer", "a", "", fail, 1, 2), op(2, "claim", "", "a", ok, 3, 4)}},
+		// What ends at any time from its call on ends what was got at that stamp.
+		{"membership", "ok", linearizability.History{op(1, "join", "a", "", unknown, 1, never), op(1, "join", "a", "", ok, 2, 4),
+			op(1, "leave", "a", "", ok, 2, 9), op(2, "members", "", "", ok, 5, 6)}},
 		// What failed to get something may have had it for a while.
 		{"lockingqueue", "ok", linearizability.History{op(1, "offer", "a", "", ok, 1, 2), op(2, "claim", "", "", fail, 3, 4), op(2, "try", "", "", ok, 5, 6)}},
 		{"membership", "ok", linearizability.History{op(1, "join", "a", "", fail, 1, 2), op(2, "members", "", "a", ok, 3, 4), op(1, "leave", "a", "", ok, 5, 6)}},

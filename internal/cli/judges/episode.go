@@ -99,22 +99,22 @@ func holdingOf(o *linearizability.Operation) holding {
 	return holding{o.Owner(), what}
 }
 
-// alternate has who gets at one stamp what it gives back do that in turns.
+// alternate has who has got something, and at one stamp has given it back and gets it again, do that in turns.
 func (e *episode) alternate() {
 	held := map[holding]bool{}
 	for i := range e.history {
 		o := &e.history[i]
-		if back, turn := ending[o.Op]; !turn || !back && o.Outcome == linearizability.Fail {
+		if _, turn := ending[o.Op]; !turn {
 			continue
 		}
 		got := holdingOf(o)
 		for k := i + 1; held[got] && !ending[o.Op] && k < len(e.history) && e.history[k].Call == o.Call; k++ {
-			if back := e.history[k]; ending[back.Op] && holdingOf(&back) == got {
+			if back := e.history[k]; ending[back.Op] && back.Return == o.Call && holdingOf(&back) == got {
 				copy(e.history[i+1:k+1], e.history[i:k])
 				*o = back
 			}
 		}
-		held[got] = !ending[o.Op]
+		held[got] = !ending[o.Op] && o.Outcome == linearizability.OK
 	}
 }
 
