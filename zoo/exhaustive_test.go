@@ -8,6 +8,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/prove"
 	"github.com/zktorture/zktorture/sim/tally"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -30,8 +31,8 @@ func TestASearchFindsAnAnimalOrIsComplete(t *testing.T) {
 	if r.Verdict != sim.VerdictViolation || len(r.Violations) != 1 || r.Extent.Word != tally.Bounded {
 		t.Errorf("%v, %v, %d violations", r.Verdict, r.Extent, len(r.Violations))
 	}
-	r = searched(t, a.Twin(), sim.Config{})
-	if r.Verdict != sim.VerdictOK || r.Extent.Word != tally.Complete || r.Extent.Ends < 50 {
+	r = searched(t, a.Twin(), sim.Config{Faults: world.Loss, AtMost: 1})
+	if r.Verdict != sim.VerdictOK || r.Extent.Word != tally.Complete || r.Extent.Ends < 100 {
 		t.Errorf("%v, %v", r.Verdict, r.Extent)
 	}
 	if r = searched(t, a.Twin(), sim.Config{Episodes: 50}); r.Verdict != sim.VerdictUnknown || r.Extent.Runs != 50 {

@@ -89,14 +89,15 @@ func TestHistoriesOfElsewhere(t *testing.T) {
 		// What failed had no effect.
 		{"lockingqueue", "ok", linearizability.History{op(1, "offer", "a", "", ok, 1, 2), op(2, "claim", "", "a", ok, 2, 2), op(1, "offer", "a", "", fail, 3, 4)}},
 		{"lockingqueue", "phantom", linearizability.History{op(1, "offer", "a", "", fail, 1, 2), op(2, "claim", "", "a", ok, 3, 4)}},
+		{"twophase", "ok", linearizability.History{op(1, "begin", "t a b", "", fail, 1, 2), op(1, "begin", "t a", "", ok, 3, 4),
+			op(1, "commit", "t a", "", ok, 5, 6), op(1, "outcome", "t", "commit", ok, 7, 8)}},
 		// What ends at any time from its call on ends what was got at that stamp.
 		{"membership", "ok", linearizability.History{op(1, "join", "a", "", unknown, 1, never), op(1, "join", "a", "", ok, 2, 4),
 			op(1, "leave", "a", "", ok, 2, 9), op(2, "members", "", "", ok, 5, 6)}},
 		// What failed to get something may have had it for a while.
 		{"lockingqueue", "ok", linearizability.History{op(1, "offer", "a", "", ok, 1, 2), op(2, "claim", "", "", fail, 3, 4), op(2, "try", "", "", ok, 5, 6)}},
 		{"membership", "ok", linearizability.History{op(1, "join", "a", "", fail, 1, 2), op(2, "members", "", "a", ok, 3, 4), op(1, "leave", "a", "", ok, 5, 6)}},
-		{"twophase", "ok", linearizability.History{op(1, "begin", "t a b", "", fail, 1, 2), op(1, "begin", "t a", "", ok, 3, 4),
-			op(1, "commit", "t a", "", ok, 5, 6), op(1, "outcome", "t", "commit", ok, 7, 8)}},
+		// A transaction has one set of sites, and is over when it is forgotten; a group has no order.
 		{"twophase", "its own name", linearizability.History{op(1, "begin", "t a", "", ok, 1, 2), op(1, "forget", "t", "", ok, 3, 4), op(1, "begin", "t a", "", ok, 5, 6)}},
 		{"twophase", "its own name", linearizability.History{op(1, "begin", "t a b", "", unknown, 1, never), op(2, "begin", "t a", "", ok, 5, 6)}},
 		{"membership", "unchanged", linearizability.History{op(1, "join", "a", "", ok, 1, 2), op(2, "join", "b", "", ok, 1, 2), op(3, "changed", "b a", "a b", ok, 3, 4)}},

@@ -36,6 +36,7 @@ func (c *Client) StateHash(v fakezk.View, tag func(int64) int64) (own, others ui
 	return uint64(h.Sum), uint64(h.others)
 }
 
+// hasher hashes a client.
 type hasher struct {
 	digest.Sum
 	others  digest.Sum

@@ -111,6 +111,7 @@ func (p *process) endStalls() {
 	}
 }
 
+// letLie has what came for stalled goroutines that wait no more lie in their channels.
 func letLie(w *World) {
 	for _, p := range w.procs {
 		if p.inProcess != nil && !p.paused && !p.crashed {

@@ -33,8 +33,8 @@ var ending = map[string]bool{
 	"finish": true, "leave": true, "deregister": true, "claim": false, "try": false, "join": false, "register": false,
 }
 
-// newEpisode leaves out what surely had no effect and says nothing; what failed to get something may have had it for a while,
-// as where its session had ended. What returns when another is called overlaps it: the
+// newEpisode leaves out what surely had no effect and says nothing; what failed to get something may have had it for a while:
+// runs on servers say so where a session ended meanwhile. What returns when another is called overlaps it: the
 // world's stamps are all different. Who gives something back is the process that got it, as the thing itself: there may be
 // several.
 func newEpisode(h linearizability.History) *episode {

@@ -36,8 +36,11 @@ func (p *player) chosen(v int, label string) {
 		p.made = append(p.made, v)
 	}
 	switch label {
-	case world.LabelFault, world.LabelLagging:
-		p.kind, p.left = v, p.left-min(v, 1)
+	case world.LabelFault:
+		p.kind = v
+		p.left -= min(v, 1)
+	case world.LabelLagging:
+		p.left -= min(v, 1)
 	case world.LabelUnconnected:
 		p.left -= min(max(v-world.BeginVariants, 0), 1)
 	case world.LabelNext:

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/zktorture/zktorture/internal/cli"
@@ -93,8 +92,13 @@ func (p *proveCmd) Run(c *console.Context) error {
 	case p.Kind == "":
 		return fmt.Errorf("say what to search: %s prove KIND, or %[1]s prove --check FILE", c.Self)
 	}
-	if err := errors.Join(writable("--certificate", p.Certificate), writable("--checkpoint", p.Checkpoint)); err != nil {
-		return err
+	for _, file := range [...][2]string{{"--certificate ", p.Certificate}, {"--checkpoint ", p.Checkpoint}} {
+		if file[1] == "" {
+			continue
+		}
+		if err := wholefile.Try(file[1]); err != nil { // at its end a search would be lost
+			return console.OfFile(file[0]+file[1], err)
+		}
 	}
 	p.Search()
 	w, err := p.Find(c, p.Kind)
@@ -117,21 +121,6 @@ func (p *proveCmd) Run(c *console.Context) error {
 			return errors.Join(err, end(err == nil && result.Verdict == sim.VerdictOK))
 		})
 	})
-}
-
-// writable is an error if a file, unless it is "", could not be written when a search has come to its end.
-func writable(flag, name string) error {
-	if name == "" {
-		return nil
-	}
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return fmt.Errorf("%s %s: it is a folder: name a file", flag, name)
-	}
-	file, err := os.CreateTemp(filepath.Dir(name), ".tried-*")
-	if err != nil {
-		return fmt.Errorf("%s %s cannot be written: %w", flag, name, errors.Unwrap(err))
-	}
-	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
 // writeSteps has a search write its steps. They end with it, and are removed unless they are certified.

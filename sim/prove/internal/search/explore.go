@@ -219,9 +219,14 @@ func (s *search) judgedBy(t *state) uint64 {
 	if e == nil || key%wholeEnds == 0 {
 		return key
 	}
-	h := s.after(t.history, e.History)
+	return s.ended(t.history, e)
+}
+
+// ended is a hash of what a judge sees of an execution with a history until faults are healed, and an end.
+func (s *search) ended(h history, e *world.End) uint64 {
 	var d digest.Sum
 	d.Ints(int64(s.plan), int64(e.Rest))
+	h = s.after(h, e.History)
 	h.add(&d)
 	return uint64(d)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
@@ -116,11 +115,7 @@ func (s *search) ofJudge(end *world.End) uint64 {
 		panic("the path is not the history")
 	}
 	s.Without = 0
-	h := s.after(past(), end.History)
-	var d digest.Sum
-	d.Ints(int64(s.plan), int64(end.Rest))
-	h.add(&d)
-	return uint64(d)
+	return s.ended(past(), end)
 }
 
 // verdictOf are the properties that are broken.

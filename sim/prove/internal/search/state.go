@@ -32,11 +32,11 @@ func (s *search) after(h history, all []world.Moment) history {
 	for _, m := range all {
 		hash := digest.Mix(m.Hash ^ digest.Mix(m.What))
 		at, what := digest.Mix(h.order^hash), m.What
-		own := h.count >> (8 * m.Client) & ownMax
+		mine := h.count >> (8 * m.Client) & ownMax
 		switch {
 		case s.Without.Has(bound.ReduceOwn) && what == world.KeptGiving:
 			what = world.KeptCall
-		case what == world.KeptOwn && (s.Without.Has(bound.ReduceOwn) || own == ownMax):
+		case what == world.KeptOwn && (s.Without.Has(bound.ReduceOwn) || mine == ownMax):
 			what = 0
 		case what == world.KeptGivenBack && s.Without.Has(bound.ReduceReturns):
 			what = world.KeptReturn
@@ -46,9 +46,9 @@ func (s *search) after(h history, all []world.Moment) history {
 			h.own = digest.Mix(h.own ^ at)
 			h.count += 1 << (8 * m.Client)
 		case world.KeptGiving:
-			h.giving += digest.Mix(at + own)
+			h.giving += digest.Mix(at + mine)
 		case world.KeptGivenBack:
-			h.givenBack += digest.Mix(at + own)
+			h.givenBack += digest.Mix(at + mine)
 		case world.KeptReturn:
 			h.returns = digest.Mix(h.returns ^ (at + h.own + h.giving))
 		case world.KeptCall:
