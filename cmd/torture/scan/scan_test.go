@@ -128,7 +128,7 @@ func TestScanExact(t *testing.T) {
 	wanted := map[string]string{ // of several bugs that one is found which is drawn first
 		"counted.Counter": "clean", "counted.Rooms": "clean", "counted.Semaphore": "found exclusion", "delayed.Queue": "doubt (lost|false-empty)",
 		"delayed.Tickets": "found lost-update", "drawn.IDs": "found lost-update", "drawn.Once": "found done-again", "elected.Caller": "found belief",
-		"elected.Election": "look", "followed.Config": "found deaf", "guarded.Guarded": "found (exclusion|orphan)",
+		"elected.Election": "look", "followed.Config": "found deaf", "followed.Told": "found deaf", "guarded.Guarded": "found (exclusion|orphan)",
 		"handed.Locks": "found (orphan|progress)", "kept.Lock": "look", "listed.Announcer": "found missing", "listed.Registry": "found missing",
 		"locked.Lock": "found orphan", "ruled.Guard": "found (orphan|progress)", "ruled.RWLock": "found exclusion",
 		"ruled.Timed": "found lost-wakeup", "there.Lock": "clean",
@@ -150,7 +150,7 @@ func TestScanExact(t *testing.T) {
 		t.Log(out.String())
 	}
 	for _, line := range []string{
-		"callbacks.go:30, in (*Caller).Run", "config.go:24, in Follow", "registry.go:19, in (*Registry).Register",
+		"callbacks.go:30, in (*Caller).Run", "config.go:25, in Follow", "registry.go:19, in (*Registry).Register",
 		"locks.go:22, in (*Locks).Lock", "queue.go:34, in (*Queue).Take", "drawn.go:25, in (*IDs).Next", "drawn.go:42, in (*Once).Do",
 		"acts on a stale read: exists done", "help: After a connection loss find out what the request did",
 	} {

@@ -548,7 +548,7 @@ func (w *writer) service() string {
 	}
 	if w.g.kind == "cache" {
 		says = "Follows: []string{path}, "
-		body += fmt.Sprintf("if i.Number == 0 {\ngo scanChanges(ctx, i.Servers, path, %v)\n}\n", slices.Contains(w.g.watches, "ChildrenW"))
+		body = fmt.Sprintf("if i.Number == 0 {\ngo scanChanges(ctx, i.Servers, path, %v)\n}\n", slices.Contains(w.g.watches, "ChildrenW")) + body
 	}
 	body += "<-ctx.Done()\n"
 	if w.g.kind == "registry" && w.g.give != nil {
