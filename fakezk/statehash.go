@@ -1,6 +1,8 @@
 package fakezk
 
 import (
+	"slices"
+
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/internal/digest"
@@ -23,8 +25,8 @@ func (v View) AlikeIn(e *Ensemble) bool { return v.Alike || len(e.cluster.replic
 // hashes answer equal requests alike at equal times. Numbers of connections are left out, as their clients alone know
 // them. The order in which different connections have armed their watches is left out too: each has a queue of its own.
 //
-// What the view says is left out besides.
-func (v View) StateHash(e *Ensemble) uint64 {
+// What the view says is left out besides, and connections that are looked at apart.
+func (v View) StateHash(e *Ensemble, apart ...ConnID) uint64 {
 	var d digest.Sum
 	d.Ints(int64(e.Leader()), e.cluster.epoch, e.reaper.at, int64(len(e.cluster.replicas)))
 	d.Bool(e.noQuorum)
@@ -33,10 +35,24 @@ func (v View) StateHash(e *Ensemble) uint64 {
 	}
 	behind := 0
 	for i, r := range e.cluster.replicas {
-		if d.Int(r.sessions); v.Forgotten == nil || !v.Forgotten(i) {
-			v.addReplica(&d, e, r)
-			behind = max(behind, e.cluster.behind(r))
+		if d.Int(r.sessions); v.Forgotten != nil && v.Forgotten(i) {
+			continue
 		}
+		misses := e.cluster.behind(r)
+		behind = max(behind, misses)
+		d.Ints(r.zxid, int64(misses))
+		d.Bool(r.lagging)
+		if r == e.cluster.leader() || misses > 0 {
+			d.Int(int64(r.treeHash()))
+		}
+		d.Ints(int64(r.data.hash()), int64(r.child.hash()))
+		var all uint64
+		for _, c := range r.connections {
+			if !slices.Contains(apart, c.id) {
+				all += v.ConnectionHash(e, c.id)
+			}
+		}
+		d.Int(int64(all))
 	}
 	for i := len(e.cluster.log) - behind; i < len(e.cluster.log); i++ {
 		e.cluster.log[i].add(&d)
@@ -45,20 +61,6 @@ func (v View) StateHash(e *Ensemble) uint64 {
 		all.addTo(&d)
 	}
 	return uint64(d)
-}
-
-func (v View) addReplica(d *digest.Sum, e *Ensemble, r *replica) {
-	d.Ints(r.zxid, int64(e.cluster.behind(r)))
-	d.Bool(r.lagging)
-	if r == e.cluster.leader() || e.cluster.behind(r) > 0 {
-		d.Int(int64(r.treeHash()))
-	}
-	d.Ints(int64(r.data.hash()), int64(r.child.hash()))
-	var all uint64
-	for _, c := range r.connections {
-		all += v.ConnectionHash(e, c.id)
-	}
-	d.Int(int64(all))
 }
 
 // RemainsHash hashes what is left when all is over: the leader's znodes, and watches.

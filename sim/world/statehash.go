@@ -81,8 +81,10 @@ const (
 // ownClients are the first ones, of which [KeptOwn] is known; what others do is a change.
 const ownClients = 8
 
-func (m *keeping) add(what uint64, d digest.Sum, client int) {
-	m.history = append(m.history, Moment{what, uint64(d), client})
+func (m *keeping) add(what, hash uint64, client int) {
+	if m != nil {
+		m.history = append(m.history, Moment{what, hash, client})
+	}
 }
 
 // History is what has happened since it was asked for last, in memory that is used again.
@@ -115,7 +117,7 @@ func (m *keeping) end(w *View) *End {
 		return nil
 	}
 	v := w.ServersMatter(false)
-	d := w.hash(v, v.RemainsHash(w.servers), w.herdHash(2)) // of a deletion that wakes one nobody is accused
+	d := w.hash(v, v.RemainsHash(w.servers), w.herdHash(2, ^uint64(0))) // of a deletion that wakes one nobody is accused
 	var notes uint64
 	for _, op := range w.ops {
 		if op.Data == nil {
@@ -157,16 +159,10 @@ func (m *keeping) note(w *World, n note) {
 		m.begun[user]++
 		m.names[n.op.Number] = int64(n.op.Client)<<40 | int64(n.op.User)<<32 | m.begun[user]
 	}
-	gives := w.terms.GivesBack != nil && w.terms.GivesBack(n.op.Name)
 	h, what := digest.Sum(0), uint64(KeptCall)
-	if gives {
-		what = KeptGiving
-	}
 	h.Bool(StepOf(n.stamp) == m.deaf) // see CutOff, which includes both ends
 	if h.Int(m.name(n.op.Number)); n.end {
-		if what = KeptReturn; gives {
-			what = KeptGivenBack
-		}
+		what = KeptReturn
 		h.Ints(int64(n.op.Outcome), n.op.SessionAt, int64(n.op.ExpiriesSeen), int64(n.op.Incarnation))
 		h.Text(n.op.Result)
 		h.Bool(n.op.Cancelled)
@@ -176,7 +172,10 @@ func (m *keeping) note(w *World, n note) {
 	if n.op.Err != nil {
 		h.Text(n.op.Err.Error())
 	}
-	m.add(what, h, n.op.Client)
+	if w.terms.GivesBack != nil && w.terms.GivesBack(n.op.Name) {
+		what += KeptGiving - KeptCall
+	}
+	m.add(what, uint64(h), n.op.Client)
 }
 
 // change keeps a change of the tree or of the sessions.
@@ -194,7 +193,7 @@ func (m *keeping) change(w *World, c fakezk.Change, actor int64) {
 		client < ownClients && w.terms.GivesBack != nil {
 		what = KeptOwn
 	}
-	m.add(what, h, client)
+	m.add(what, uint64(h), client)
 }
 
 // over keeps what is known of what an operation got.
@@ -204,7 +203,7 @@ func (m *keeping) over(op *Op) {
 		h.Int(m.name(op.Number))
 		h.Bool(op.Told != 0)
 		h.Bool(op.SelfEnded)
-		m.add(keptTold, h, op.Client)
+		m.add(keptTold, uint64(h), op.Client)
 	}
 }
 
@@ -218,25 +217,16 @@ func (m *keeping) outsideOf(call *outsideCall, result string) {
 	}
 }
 
-// tick keeps what time it is once faults are healed.
-func (m *keeping) tick(elapsed int64) {
-	if m != nil {
-		m.add(keptTick, digest.Sum(elapsed), 0)
-	}
-}
-
 // death keeps that a process has died.
 func (m *keeping) death(p *process) {
-	if m != nil {
-		m.add(keptDeath, digest.Sum(p.id), p.id)
-		m.deliveredTo(p.id).add(deliveredDeath)
-	}
+	m.add(keptDeath, uint64(p.id), p.id)
+	m.deliveredTo(p.id).add(deliveredDeath)
 }
 
 // unreachable keeps that a process has not heard for so many milliseconds.
 func (m *keeping) unreachable(p *process, ms int64) {
 	if m != nil {
-		m.add(keptUnreachable, digest.Sum(int64(p.id)<<32|ms), p.id)
+		m.add(keptUnreachable, uint64(p.id)<<32|uint64(ms), p.id)
 		m.deaf = p.world.step
 	}
 }
@@ -263,16 +253,19 @@ func (m *keeping) event(w *World, e Event) {
 
 // StateHash hashes all on which depend, with the history, what can happen from here on, and what the judges will say of
 // it. It is taken where a choice is due and every goroutine waits, so that nothing is on its way from the recipe to the
-// world. That of a client changes only by what it does or suffers, or with time; what others look at is in the servers'.
+// world. That of a client changes only by what it does or suffers, or with time. What the servers have for it alone is
+// its line, which changes also where others change the servers: by what these were and are, and the line.
 // Which field of what is in it, and why others need not be, is in TestFieldsAreClassed.
-func (w *View) StateHash(v fakezk.View, clients []uint64) (servers uint64, _ []uint64) {
-	d := w.hash(v, v.StateHash(w.servers), w.herdHash(0))
+func (w *View) StateHash(v fakezk.View, lines, clients []uint64) (servers uint64, _, _ []uint64) {
+	var apart []fakezk.ConnID
 	for _, p := range w.procs {
-		own, others := w.processHash(p, v)
-		d.Int(int64(others))
-		clients = append(clients, own)
+		own, line := w.processHash(p, v)
+		lines, clients = append(lines, line), append(clients, own)
+		if _, connected := p.inProcess.Connected(); connected && !p.crashed {
+			apart = append(apart, p.inProcess.Connection())
+		}
 	}
-	return uint64(d), clients
+	return uint64(w.hash(v, v.StateHash(w.servers, apart...), w.herdHash(0, 0))), lines, clients
 }
 
 // hash hashes the world, but for its processes, and with these hashes of its servers and herds.
@@ -291,16 +284,23 @@ func (w *View) hash(v fakezk.View, servers, herds uint64) (d digest.Sum) {
 		}
 		d.Ints(int64(r), int64(l))
 	}
-	for _, n := range w.struck {
+	struck := w.struck
+	for _, p := range w.procs {
+		if p.held && p.heldEvent { // it struck when another let that event happen
+			struck[Watch.Index()]--
+		}
+	}
+	for _, n := range struck {
 		d.Int(int64(n))
 	}
 	d.Int(int64(herds))
 	return d
 }
 
-func (w *View) processHash(p *process, v fakezk.View) (own, others uint64) {
+func (w *View) processHash(p *process, v fakezk.View) (own, line uint64) {
 	var d, o digest.Sum
 	d.Ints(int64(w.kept.delivered[p.id].sum), int64(p.incarnation), int64(len(p.expiriesSeen)), int64(len(p.crashes)))
+	o.Ints(int64(p.id), int64(w.herdHash(0, 1<<p.id)))
 	for _, b := range [...]bool{p.held, p.heldEvent, p.paused, p.active()} {
 		o.Bool(b)
 	}
@@ -332,8 +332,8 @@ func (w *View) processHash(p *process, v fakezk.View) (own, others uint64) {
 	return uint64(d), uint64(o)
 }
 
-// herdHash hashes the deletions that have woken so many operations or more.
-func (w *View) herdHash(least int) (sum uint64) {
+// herdHash hashes the deletions that have woken so many operations or more, and of these those of some clients, as bits.
+func (w *View) herdHash(least int, of uint64) (sum uint64) {
 	for _, h := range w.herd {
 		if len(h.Ops) < least {
 			continue
@@ -342,7 +342,9 @@ func (w *View) herdHash(least int) (sum uint64) {
 		d.Int(h.Zxid)
 		d.Text(h.Path)
 		for _, op := range h.Ops {
-			d.Int(w.kept.name(op.Number))
+			if of>>op.Client&1 != 0 {
+				d.Int(w.kept.name(op.Number))
+			}
 		}
 		sum += uint64(d)
 	}

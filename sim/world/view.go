@@ -233,7 +233,7 @@ type tick struct {
 func noteTick(w *World) {
 	if w.liveness {
 		w.ticks = append(w.ticks, tick{w.step, w.elapsed})
-		w.kept.tick(w.elapsed)
+		w.kept.add(keptTick, uint64(w.elapsed), 0)
 	}
 }
 

@@ -53,7 +53,7 @@ func (p *player) chosen(v int, label string) {
 // key is the hash of the present state.
 func (p *player) key() (key uint64, finished bool) {
 	w, finished := p.view, true
-	servers, clients := w.StateHash(w.ServersMatter(p.left > 0), nil)
+	servers, lines, clients := w.StateHash(w.ServersMatter(p.left > 0), nil, nil)
 	var all, s digest.Sum
 	s.Ints(int64(servers), int64(p.plan), int64(p.left), int64(p.waits), int64(p.been))
 	if w.Outage() {
@@ -66,7 +66,7 @@ func (p *player) key() (key uint64, finished bool) {
 		var c digest.Sum
 		c.Ints(int64(i), int64(hash), int64(server))
 		c.Bool(unfinished)
-		all.Int(int64(c))
+		all.Ints(int64(lines[i]), int64(c))
 		finished = finished && !unfinished
 	}
 	return uint64(all), finished

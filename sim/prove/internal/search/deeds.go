@@ -9,9 +9,10 @@ import (
 	"github.com/zktorture/zktorture/sim/world"
 )
 
-// What a client does, or suffers, changes the servers and that client, by what these were before: of the other clients
-// nothing else is looked at. So it is run once, and remembered, for all states that have these two parts in common,
-// whatever the other clients and the history are. What concerns all is remembered by the whole state but the history.
+// What a client does, or suffers, changes the servers and that client with its line, by what these were before: of the
+// other clients nothing else is looked at. So it is run once, and remembered, for all states that have these parts in
+// common, whatever the other clients and the history are. What it does to another's line, where it changes the servers, is
+// remembered by that change. What concerns all is remembered by the whole state but the history.
 //
 // A wrong memory contradicts itself: runs compare what they see with what is remembered, and a contradiction ends the
 // search.
@@ -63,10 +64,13 @@ type effect struct {
 	inner   []int // choices within it
 	over    bool  // the torture phase ends
 	moments []world.Moment
-	begun   uint64  // clients, as bits, that begin alone
-	servers int32   // the state that follows …
-	clients []int32 // … of the client, if it concerns only that, or of all
+	begun   uint64   // clients, as bits, that begin alone
+	servers int32    // the state that follows …
+	clients []client // … of the client, if it concerns only that, or of all
 }
+
+// passing is a change of the servers which another client has made, and a line.
+type passing struct{ before, after, line int32 }
 
 // memory is what runs have shown.
 type memory struct {
@@ -75,6 +79,7 @@ type memory struct {
 	can     map[uint64][]option // by the servers, and a client or nobody
 	does    map[doing]*done
 	effects []effect
+	lines   map[passing]int32     // what becomes of them
 	ends    map[uint64]*world.End // by the state in which faults are healed, but for its history
 	judged  set                   // what was run and judged, see [search.judgedBy]
 }
@@ -82,12 +87,14 @@ type memory struct {
 func newMemory() *memory {
 	return &memory{
 		deeds: []known{{deed{action: world.Idling}, -1, false, nameOf(deed{action: world.Idling})}}, number: map[deed]int32{}, can: map[uint64][]option{},
-		does: map[doing]*done{}, ends: map[uint64]*world.End{},
+		does: map[doing]*done{}, lines: map[passing]int32{}, ends: map[uint64]*world.End{},
 	}
 }
 
 // size grows with whatever is learned.
-func (m *memory) size() int { return len(m.can) + len(m.effects) + m.judged.size + len(m.ends) }
+func (m *memory) size() int {
+	return len(m.can) + len(m.effects) + len(m.lines) + m.judged.size + len(m.ends)
+}
 
 // errContradiction ends a search that remembers what is not so.
 var errContradiction = errors.New("what was remembered contradicts what was run")
@@ -116,19 +123,25 @@ func nameOf(d deed) string {
 }
 
 // concerns are those of all clients whose part of a state it changes.
-func (d *known) concerns(all []int32) []int32 {
+func (d *known) concerns(all []client) []client {
 	if d.alone {
 		return all[d.client : d.client+1]
 	}
 	return all
 }
 
-// at is the part of a state that a client looks at, or nobody in particular.
-func (t *state) at(client int) uint64 {
+// before is a hash of the part of a state that a client looks at, or nobody in particular.
+func (s *search) before(t *state, client int) uint64 {
+	var d digest.Sum
+	d.Ints(int64(client), int64(t.servers))
 	if client < 0 {
-		return uint64(t.servers)<<32 | (1<<32 - 1)
+		for _, c := range t.clients[:len(s.hashes)] {
+			d.Int(int64(c.line))
+		}
+	} else {
+		d.Ints(int64(t.clients[client].line), int64(t.clients[client].own))
 	}
-	return uint64(t.servers)<<32 | uint64(t.clients[client])
+	return uint64(d)
 }
 
 // everywhere is a hash of a state but for its history.
@@ -136,7 +149,7 @@ func (t *state) everywhere(clients int) uint64 {
 	var d digest.Sum
 	d.Int(int64(t.servers))
 	for _, c := range t.clients[:clients] {
-		d.Int(int64(c))
+		d.Ints(int64(c.line), int64(c.own))
 	}
 	return uint64(d)
 }
@@ -144,7 +157,7 @@ func (t *state) everywhere(clients int) uint64 {
 // doing is what a deed depends on in a state.
 func (s *search) doing(t *state, number int32) doing {
 	if d := &s.memory.deeds[number]; d.alone {
-		return doing{t.at(d.client), number}
+		return doing{s.before(t, d.client), number}
 	}
 	return doing{t.everywhere(len(s.hashes)), number}
 }
@@ -179,7 +192,7 @@ func (s *search) notice(w *world.View, t *state) {
 	}
 	for i, list := range lists {
 		slices.SortFunc(list, func(a, b option) int { return int(a.deed - b.deed) })
-		where := t.at(i - 1)
+		where := s.before(t, i-1)
 		before, is := s.memory.can[where]
 		if s.memory.can[where] = list; is && !slices.Equal(before, list) {
 			s.contradicts(t, "c%d (c0 is nobody) can do other things than before", i)
@@ -195,7 +208,7 @@ func (s *search) onOffer(t *state, list []int32) (_ []int32, known bool) {
 	var all [64]option
 	offered := all[:0]
 	for client := -1; client < len(s.hashes); client++ {
-		can, is := s.memory.can[t.at(client)]
+		can, is := s.memory.can[s.before(t, client)]
 		if !is {
 			return nil, false
 		}
@@ -232,25 +245,41 @@ func (s *search) onOffer(t *state, list []int32) (_ []int32, known bool) {
 	return list, true
 }
 
-// apply returns the state after an effect.
-func (s *search) apply(t *state, number int32) state {
+// apply returns the state after an effect. It is false if it is not known what becomes of another's line.
+func (s *search) apply(t *state, number int32) (n state, known bool) {
 	e := &s.memory.effects[number]
 	d := &s.memory.deeds[e.deed]
-	n := *t
+	n = *t
 	n.servers = e.servers
 	copy(d.concerns(n.clients[:]), e.clients)
+	if known = true; d.alone && !e.over && t.servers != n.servers {
+		for i := range s.hashes {
+			if i != d.client && known {
+				n.clients[i].line, known = s.memory.lines[passing{t.servers, n.servers, t.clients[i].line}]
+			}
+		}
+	}
 	if d.client >= 0 {
 		n.acted |= 1 << d.client
 		n.alone |= e.begun & (1 << d.client)
 		n.acted |= n.alone
 	}
 	n.history = s.after(n.history, e.moments)
-	return n
+	return n, known
 }
 
-// compare compares what was seen with what is remembered.
-func (s *search) compare(from, to *state, number int32, moments []world.Moment) {
-	want := s.apply(from, number)
+// compare compares what was seen with what is remembered, and learns what became of lines.
+func (s *search) compare(from, to *state, number int32, moments []world.Moment) (want state) {
+	want, known := s.apply(from, number)
+	if !known {
+		for i := range s.hashes {
+			p := passing{from.servers, to.servers, from.clients[i].line}
+			if _, is := s.memory.lines[p]; !is && i != s.memory.deeds[s.memory.effects[number].deed].client {
+				s.memory.lines[p] = to.clients[i].line
+			}
+		}
+		want, _ = s.apply(from, number)
+	}
 	e := &s.memory.effects[number]
 	got := *to
 	if e.over || !slices.Equal(e.moments, moments) {
@@ -259,4 +288,5 @@ func (s *search) compare(from, to *state, number int32, moments []world.Moment) 
 	if got.history = want.history; got != want {
 		s.contradicts(from, "another state follows from %+v", s.memory.deeds[e.deed].deed)
 	}
+	return want
 }

@@ -41,9 +41,9 @@ type search struct {
 	now            state          // that was looked at last …
 	key            uint64         // … and its key
 
-	ofServers, ofClients parts
-	standing             []standing // of each of ofClients
-	hashes               []uint64   // of the clients of the run
+	ofServers, ofLines, ofClients parts
+	standing                      []standing // of each of ofClients
+	lines, hashes                 []uint64   // of the clients of the run
 
 	memory  *memory // nil if deeds are not remembered
 	walk    walk    // the run under way
@@ -51,7 +51,9 @@ type search struct {
 	links   []link  // … the states that were come to from there …
 	waiting frontier
 	room    []int32 // for deeds …
-	does    []*done // … and what they do
+	does    []int32 // … their effects …
+	follow  []state // … and the states that follow
+	unclear int32   // an effect of which it is not known what becomes of lines, -1 if there is none
 
 	seen   set
 	digest uint64 // of all states seen, in whatever order
@@ -85,7 +87,7 @@ var (
 func init() {
 	bound.New = func(of *bound.Campaign) bound.Search {
 		s := &search{Campaign: of}
-		s.ofServers.number, s.ofClients.number = map[uint64]int32{}, map[uint64]int32{}
+		s.ofServers.number, s.ofLines.number, s.ofClients.number = map[uint64]int32{}, map[uint64]int32{}, map[uint64]int32{}
 		if !of.Without.Has(bound.ReduceRuns) && !of.Without.Has(bound.ReduceStates) && of.Checkpoint == "" {
 			s.memory = newMemory()
 		}

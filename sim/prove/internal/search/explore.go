@@ -20,7 +20,7 @@ type node struct {
 type frontier struct {
 	head    int
 	rest    []waiting
-	clients []int32
+	clients []client
 }
 
 type waiting struct {
@@ -94,7 +94,9 @@ func (s *search) explore(run func() *world.Run, may func() bool) {
 		}
 		for !s.expand(&n) {
 			s.walk = walk{path: s.pathTo(n.number), whole: s.runs%wholeWalks == 0, ends: s.atEnd(&n.state) && !s.judged(&n.state)}
-			s.walk.to = len(s.walk.path)
+			if s.walk.to = len(s.walk.path); s.unclear >= 0 {
+				s.walk.path = append(s.walk.path, s.unclear)
+			}
 			if len(s.walk.path) >= runner.StepsMax {
 				s.why = fmt.Errorf("an execution took more than %d steps before faults were healed", runner.StepsMax)
 				return
@@ -140,6 +142,7 @@ func (s *search) overBy(done *done) bool {
 
 // expand adds the states that follow, and is false if something has to be run before.
 func (s *search) expand(n *node) bool {
+	s.unclear = -1
 	if s.finished(&n.state) {
 		if !s.judgedEnd(&n.state) {
 			return false
@@ -151,33 +154,38 @@ func (s *search) expand(n *node) bool {
 	if s.room = deeds; !known {
 		return false
 	}
-	does, ends := s.does[:0], false
+	does, follow, ends := s.does[:0], s.follow[:0], false
 	for _, d := range deeds {
 		know := s.memory.does[s.doing(&n.state, d)]
 		if know == nil || !know.all {
 			return false
 		}
-		does = append(does, know)
+		does = append(does, know.effects...)
 		ends = ends || d == idling && s.overBy(know)
 	}
-	if s.does = does; ends && !s.judgedEnd(&n.state) {
+	for _, e := range does {
+		next, known := s.apply(&n.state, e)
+		if !known {
+			s.unclear = e
+			return false
+		}
+		follow = append(follow, next)
+	}
+	if s.does, s.follow = does, follow; ends && !s.judgedEnd(&n.state) {
 		return false
 	}
 	from := s.keyOf(&n.state)
-	for i, d := range deeds {
-		for _, e := range does[i].effects {
-			name, inner := s.memory.deeds[d].name, s.memory.effects[e].inner
-			if s.memory.effects[e].over {
-				s.tell(from, name, inner, 0)
-				continue
-			}
-			next := s.apply(&n.state, e)
-			key := s.keyOf(&next)
-			s.tell(from, name, inner, key)
-			if s.come(key) {
-				s.waiting.push(&node{next, int32(len(s.links))}, len(s.hashes))
-				s.links = append(s.links, link{n.number, e})
-			}
+	for i, number := range does {
+		e := &s.memory.effects[number]
+		if e.over {
+			s.tell(from, s.memory.deeds[e.deed].name, e.inner, 0)
+			continue
+		}
+		key := s.keyOf(&follow[i])
+		s.tell(from, s.memory.deeds[e.deed].name, e.inner, key)
+		if s.come(key) {
+			s.waiting.push(&node{follow[i], int32(len(s.links))}, len(s.hashes))
+			s.links = append(s.links, link{n.number, number})
 		}
 	}
 	return true
@@ -243,9 +251,10 @@ func (s *search) meet(w *world.View) {
 		s.learned(&from, &k.now, moments)
 		k.path = append(k.path, k.open.effects[len(k.open.effects)-1])
 	case step > 0:
-		if k.now = s.apply(&from, k.path[step-1]); k.whole || step == k.to {
+		var known bool
+		if k.now, known = s.apply(&from, k.path[step-1]); k.whole || !known || step == k.to {
 			to := s.observe(w)
-			s.compare(&from, &to, k.path[step-1], moments)
+			k.now = s.compare(&from, &to, k.path[step-1], moments)
 		}
 	case len(k.path) > 0 && !k.whole:
 		k.now = s.root
@@ -314,7 +323,7 @@ func (s *search) goOn(w *world.View, step int) {
 func (s *search) onward(t *state, deeds []int32) int32 {
 	for _, d := range deeds {
 		for _, e := range s.memory.does[s.doing(t, d)].effects {
-			if next := s.apply(t, e); !s.memory.effects[e].over && !s.seen.has(s.keyOf(&next)) {
+			if next, known := s.apply(t, e); !s.memory.effects[e].over && (!known || !s.seen.has(s.keyOf(&next))) {
 				return e
 			}
 		}

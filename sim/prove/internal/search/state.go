@@ -10,10 +10,13 @@ import (
 // hashes.
 type state struct {
 	servers      int32
-	clients      [world.ClientsMax]int32
+	clients      [world.ClientsMax]client
 	history      history
 	acted, alone uint64 // clients, as bits, see [world.View.Begun]
 }
+
+// client is what is looked at of one: what the servers have for it, and it itself.
+type client struct{ line, own int32 }
 
 // history is a hash of what judges see of what has happened: as a partial order. Each moment is hashed with those before it
 // with which a judge compares it. Calls, ends of sessions and processes, and changes are in their order. A return is compared
@@ -90,7 +93,7 @@ type standing struct {
 // observe returns the state of the world, but for its history.
 func (s *search) observe(w *world.View) (t state) {
 	var servers uint64
-	servers, s.hashes = w.StateHash(s.view(w), s.hashes[:0])
+	servers, s.lines, s.hashes = w.StateHash(s.view(w), s.lines[:0], s.hashes[:0])
 	var d digest.Sum
 	d.Ints(int64(servers), int64(s.plan), int64(s.left), int64(s.awaitingQuorum), int64(s.been))
 	if w.Outage() {
@@ -103,8 +106,9 @@ func (s *search) observe(w *world.View) (t state) {
 		var d digest.Sum
 		d.Ints(int64(i), int64(hash), int64(server))
 		d.Bool(unfinished)
+		t.clients[i].line, _ = s.ofLines.of(s.lines[i])
 		number, fresh := s.ofClients.of(uint64(d))
-		if t.clients[i] = number; fresh {
+		if t.clients[i].own = number; fresh {
 			s.standing = append(s.standing, standing{unfinished, server})
 		}
 	}
@@ -117,8 +121,8 @@ func (s *search) keyOf(t *state) uint64 {
 	var d digest.Sum
 	d.Ints(int64(s.ofServers.hash[t.servers]), int64(s.later(t)))
 	t.history.add(&d)
-	for i := range s.hashes {
-		d.Int(int64(s.ofClients.hash[t.clients[i]]))
+	for _, c := range t.clients[:len(s.hashes)] {
+		d.Ints(int64(s.ofLines.hash[c.line]), int64(s.ofClients.hash[c.own]))
 	}
 	return uint64(d)
 }
@@ -135,7 +139,7 @@ func (s *search) come(key uint64) bool {
 // finished reports whether all scripts have ended.
 func (s *search) finished(t *state) bool {
 	for i := range s.hashes {
-		if s.standing[t.clients[i]].unfinished {
+		if s.standing[t.clients[i].own].unfinished {
 			return false
 		}
 	}

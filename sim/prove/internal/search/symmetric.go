@@ -27,7 +27,7 @@ func (s *search) later(t *state) (all uint64) {
 func (s *search) exchangeable(t *state, a, b int) bool {
 	between := uint64(1<<b - 1<<a)
 	return s.plans[a] == s.plans[b] && t.acted&(1<<a|1<<b) == 0 && t.alone&between == 0 &&
-		s.standing[t.clients[a]].server == s.standing[t.clients[b]].server
+		s.standing[t.clients[a].own].server == s.standing[t.clients[b].own].server
 }
 
 // inTurn are those of the world's actions that no client leaves to another newcomer.
