@@ -16,9 +16,10 @@ var reductionTexts = [...]struct{ name, text string }{
 	{"newcomers", "of clients with equal plans that are at the same server, have done nothing yet and were not struck, " +
 		"one is the first to act or to be struck: who it is is not exchanged, neither by number, session and identity, nor in " +
 		"the order in which clients go on once faults are healed"},
-	{"runs", "what a step of a client does to the servers and to that client is run once, and remembered for all states in " +
-		"which these two are equal; they are compared by hashes of 64 bits, and one of eight runs compares all states that it comes " +
-		"to with what is remembered"},
+	{"runs", "what a step of a client does to the servers, to what they have for it alone, and to it, is run once, and remembered " +
+		"for all states in which these are equal, and so is what becomes of what they have for another client, by how the servers " +
+		"change; these are compared by hashes of 64 bits, and one of eight runs compares all states that it comes to with what is " +
+		"remembered"},
 	{"returns", "which of two operations that overlap returned first is no part of a state if one of them gives something back, of " +
 		"kinds whose judges do not ask for it"},
 	{"own", "when an operation that gives something back is called, or returns, compared with when other clients make or remove " +

@@ -43,9 +43,10 @@ const alone = world.Loss | world.Expiry | world.Watch | world.Cancel | world.Cra
 type option struct {
 	deed  int32
 	waits bool
+	does  *done // nil of one that concerns all: see [memory.does]
 }
 
-// doing is a deed, and all on which it depends what it does.
+// doing is a deed that concerns all, and a hash of all on which it depends what it does.
 type doing struct {
 	where uint64
 	deed  int32
@@ -57,6 +58,8 @@ type done struct {
 	stack   []branch
 	all     bool
 }
+
+func (d *done) known() bool { return d != nil && d.all }
 
 // effect is what a deed does.
 type effect struct {
@@ -154,14 +157,6 @@ func (t *state) everywhere(clients int) uint64 {
 	return uint64(d)
 }
 
-// doing is what a deed depends on in a state.
-func (s *search) doing(t *state, number int32) doing {
-	if d := &s.memory.deeds[number]; d.alone {
-		return doing{s.before(t, d.client), number}
-	}
-	return doing{t.everywhere(len(s.hashes)), number}
-}
-
 // notice learns what can be done in a state, or compares it with what is known.
 func (s *search) notice(w *world.View, t *state) {
 	lists := make([][]option, 1+len(s.hashes))
@@ -173,7 +168,7 @@ func (s *search) notice(w *world.View, t *state) {
 			client = -1
 		}
 		number := s.numberOf(deed{action: a}, client, client >= 0 && a.Kind != world.ActResume)
-		lists[1+client] = append(lists[1+client], option{number, !slices.Contains(allowed, i)})
+		lists[1+client] = append(lists[1+client], option{deed: number, waits: !slices.Contains(allowed, i)})
 	}
 	if s.left > 0 {
 		sites := w.Sites(nil)
@@ -194,14 +189,23 @@ func (s *search) notice(w *world.View, t *state) {
 		slices.SortFunc(list, func(a, b option) int { return int(a.deed - b.deed) })
 		where := s.before(t, i-1)
 		before, is := s.memory.can[where]
-		if s.memory.can[where] = list; is && !slices.Equal(before, list) {
+		equal := func(a, b option) bool { return a.deed == b.deed && a.waits == b.waits }
+		if is && !slices.EqualFunc(before, list, equal) {
 			s.contradicts(t, "c%d (c0 is nobody) can do other things than before", i)
+		} else if is {
+			continue
 		}
+		for i := range list {
+			if s.memory.deeds[list[i].deed].alone {
+				list[i].does = &done{}
+			}
+		}
+		s.memory.can[where] = list
 	}
 }
 
 // onOffer lists the deeds that a search takes in a state. It is false if it is not known what can be done there.
-func (s *search) onOffer(t *state, list []int32) (_ []int32, known bool) {
+func (s *search) onOffer(t *state, list []option) (_ []option, known bool) {
 	var actions, only int
 	var targets [world.FaultCount + 1]int
 	var last deed
@@ -234,13 +238,18 @@ func (s *search) onOffer(t *state, list []int32) (_ []int32, known bool) {
 		case o.waits || leaves:
 			continue
 		}
-		list = append(list, o.deed)
+		list = append(list, o)
 	}
 	if actions == 0 {
-		list = append(list, idling)
+		list = append(list, option{deed: idling})
 	}
 	if s.Backwards {
 		slices.Reverse(list)
+	}
+	for i := range list {
+		if o := &list[i]; o.does == nil {
+			o.does = s.memory.does[doing{t.everywhere(len(s.hashes)), o.deed}]
+		}
 	}
 	return list, true
 }

@@ -56,8 +56,8 @@ func (f *frontier) pop(n *node, clients int) bool {
 // link is how a state was come to.
 type link struct{ parent, effect int32 }
 
-// walk is a run that goes along a path, and then does what is not known. Where all is known it goes on to a state that
-// the search has not come to, if there is one, so that it shows more, and perhaps an end that is not judged.
+// walk is a run that goes along a path, and then does what is not known. Where all is known it goes on to a state of which
+// something has to be run, if one follows.
 type walk struct {
 	first bool    // from a root that is not known
 	path  []int32 // effects, also of what has been done behind …
@@ -73,9 +73,6 @@ type walk struct {
 
 // wholeWalks says that of so many walks one compares all that it comes to.
 const wholeWalks = 8
-
-// walkMax is how many steps a walk takes where all is known: it may go round.
-const walkMax = runner.StepsMax / 2
 
 // mayEvery is of how many states one asks whether the search may go on.
 const mayEvery = 1 << 12
@@ -131,7 +128,7 @@ func (s *search) atEnd(t *state) bool {
 	if s.finished(t) {
 		return true
 	}
-	idle := s.memory.does[s.doing(t, idling)]
+	idle := s.memory.does[doing{t.everywhere(len(s.hashes)), idling}]
 	return idle != nil && s.overBy(idle)
 }
 
@@ -142,53 +139,64 @@ func (s *search) overBy(done *done) bool {
 
 // expand adds the states that follow, and is false if something has to be run before.
 func (s *search) expand(n *node) bool {
-	s.unclear = -1
+	if !s.look(&n.state) {
+		return false
+	}
+	from := s.keyOf(&n.state)
 	if s.finished(&n.state) {
-		if !s.judgedEnd(&n.state) {
-			return false
-		}
-		s.tell(s.keyOf(&n.state), over, nil, 0)
+		s.ends++
+		s.tell(from, over, nil, 0)
 		return true
 	}
-	deeds, known := s.onOffer(&n.state, s.room[:0])
+	ends := false
+	for i, number := range s.does {
+		e := &s.memory.effects[number]
+		if e.over {
+			ends = true
+			s.tell(from, s.memory.deeds[e.deed].name, e.inner, 0)
+			continue
+		}
+		key := s.keyOf(&s.follow[i])
+		s.tell(from, s.memory.deeds[e.deed].name, e.inner, key)
+		if s.come(key) {
+			s.waiting.push(&node{s.follow[i], int32(len(s.links))}, len(s.hashes))
+			s.links = append(s.links, link{n.number, number})
+		}
+	}
+	if ends {
+		s.ends++
+	}
+	return true
+}
+
+// look finds what is done in a state, and what follows. It is false if something has to be run before.
+func (s *search) look(t *state) bool {
+	s.unclear = -1
+	if s.finished(t) {
+		return s.judged(t)
+	}
+	deeds, known := s.onOffer(t, s.room[:0])
 	if s.room = deeds; !known {
 		return false
 	}
-	does, follow, ends := s.does[:0], s.follow[:0], false
-	for _, d := range deeds {
-		know := s.memory.does[s.doing(&n.state, d)]
-		if know == nil || !know.all {
+	s.does, s.follow = s.does[:0], s.follow[:0]
+	for _, o := range deeds {
+		if !o.does.known() {
 			return false
 		}
-		does = append(does, know.effects...)
-		ends = ends || d == idling && s.overBy(know)
+		s.does = append(s.does, o.does.effects...)
 	}
-	for _, e := range does {
-		next, known := s.apply(&n.state, e)
+	ends := false
+	for _, e := range s.does {
+		next, known := s.apply(t, e)
 		if !known {
 			s.unclear = e
 			return false
 		}
-		follow = append(follow, next)
+		s.follow = append(s.follow, next)
+		ends = ends || s.memory.effects[e].over
 	}
-	if s.does, s.follow = does, follow; ends && !s.judgedEnd(&n.state) {
-		return false
-	}
-	from := s.keyOf(&n.state)
-	for i, number := range does {
-		e := &s.memory.effects[number]
-		if e.over {
-			s.tell(from, s.memory.deeds[e.deed].name, e.inner, 0)
-			continue
-		}
-		key := s.keyOf(&follow[i])
-		s.tell(from, s.memory.deeds[e.deed].name, e.inner, key)
-		if s.come(key) {
-			s.waiting.push(&node{follow[i], int32(len(s.links))}, len(s.hashes))
-			s.links = append(s.links, link{n.number, number})
-		}
-	}
-	return true
+	return !ends || s.judged(t)
 }
 
 // over is the deed of a state in which all scripts have ended.
@@ -199,20 +207,6 @@ func (s *search) tell(from uint64, by string, inner []int, to uint64) {
 	if s.Steps != nil {
 		s.Steps(from, by, inner, to)
 	}
-}
-
-func (s *search) knows(t *state, d int32) bool {
-	know := s.memory.does[s.doing(t, d)]
-	return know != nil && know.all
-}
-
-// judgedEnd counts an end whose execution was judged.
-func (s *search) judgedEnd(t *state) bool {
-	if !s.judged(t) {
-		return false
-	}
-	s.ends++
-	return true
 }
 
 // wholeEnds says that of so many ends one is judged by itself, whatever is remembered.
@@ -297,18 +291,18 @@ func (s *search) goOn(w *world.View, step int) {
 		deeds, _ = s.onOffer(&k.now, deeds[:0])
 	}
 	s.room = deeds
-	i := slices.IndexFunc(deeds, func(d int32) bool { return !s.knows(&k.now, d) })
+	i := slices.IndexFunc(deeds, func(o option) bool { return !o.does.known() })
 	switch end := s.atEnd(&k.now); {
 	case s.finished(&k.now):
 		i = -1
 	case end && (i < 0 || k.ends && step == k.to):
-		s.do(idling)
+		s.do(option{deed: idling, does: s.memory.does[doing{k.now.everywhere(len(s.hashes)), idling}]})
 	case i >= 0:
 		s.do(deeds[i])
 		return
 	default:
-		e := s.onward(&k.now, deeds)
-		if e < 0 || step >= walkMax {
+		e := s.onward(deeds)
+		if e < 0 {
 			world.GiveUp(errSeen)
 		}
 		k.path = append(k.path, e)
@@ -319,28 +313,28 @@ func (s *search) goOn(w *world.View, step int) {
 	}
 }
 
-// onward is an effect of known deeds that leads to a state that the search has not come to, -1 if there is none.
-func (s *search) onward(t *state, deeds []int32) int32 {
-	for _, d := range deeds {
-		for _, e := range s.memory.does[s.doing(t, d)].effects {
-			if next, known := s.apply(t, e); !s.memory.effects[e].over && (!known || !s.seen.has(s.keyOf(&next))) {
-				return e
-			}
+// onward is an effect of known deeds that leads to where something has to be run, -1 if there is none.
+func (s *search) onward(deeds []option) int32 {
+	var does []int32
+	for _, o := range deeds {
+		does = append(does, o.does.effects...)
+	}
+	for _, e := range does {
+		if next, known := s.apply(&s.walk.now, e); !s.memory.effects[e].over && (!known || !s.look(&next)) {
+			return e
 		}
 	}
 	return -1
 }
 
 // do begins a deed of which choices within are made that are not known.
-func (s *search) do(number int32) {
+func (s *search) do(o option) {
 	k := &s.walk
-	where := s.doing(&k.now, number)
-	know := s.memory.does[where]
-	if know == nil {
-		know = &done{}
-		s.memory.does[where] = know
+	if o.does == nil {
+		o.does = &done{}
+		s.memory.does[doing{k.now.everywhere(len(s.hashes)), o.deed}] = o.does
 	}
-	if k.doing, k.given, k.open, k.at = number, nil, know, 0; know.all {
+	if k.doing, k.given, k.open, k.at = o.deed, nil, o.does, 0; o.does.all {
 		k.open = nil
 	}
 }
