@@ -93,8 +93,8 @@ func (s *search) alone(o *world.Run, servers *fakezk.Ensemble, dog *runner.Watch
 	return runner.Run(s.Workload, cfg)
 }
 
-// searchedMax bounds the memory of a search: a state takes some 40 bytes.
-const searchedMax = 20_000_000
+// searchedMax bounds the memory of a search: a state takes some 60 bytes.
+const searchedMax = 30_000_000
 
 // spent tells why a search may not go on.
 func (s *search) spent(ctx, stop context.Context) error {
