@@ -20,7 +20,9 @@ func Barrier() Model {
 		prepare:    prepareBarrier,
 		spec:       barrierSpec,
 		monitor:    monitor.Barrier,
-		explain:    explainBarrier,
+		explain: func(j *judge, steps []step.Step) step.Finding {
+			return step.Finding{Property: "early-wait", Steps: j.shrink(steps)} // only a wait can be illegal
+		},
 	}
 }
 
@@ -62,8 +64,3 @@ var barrierSpec = specOf(false, func(shut bool, s *step.Step) (bool, bool) {
 	}
 	return 0
 }, nil)
-
-// explainBarrier: only a wait can be illegal.
-func explainBarrier(j *judge, steps []step.Step) step.Finding {
-	return step.Finding{Property: "early-wait", Steps: j.shrink(steps)}
-}

@@ -30,12 +30,14 @@ func Queue() Model {
 		Operations: operationsOf("queue"),
 		problem:    queueProblem,
 		item:       queueItem,
-		conflict:   offeredTwice,
-		prepare:    prepareQueue,
-		spec:       queueSpec,
-		monitor:    monitor.Queue,
-		streamer:   &streamer{pending: pendingQueue, forget: forgetQueue},
-		explain:    explainQueue,
+		conflict: func(h History, items []int32) (int, string) {
+			return offeredTwice(parallel.Parts(len(h)), h, items)
+		},
+		prepare:  prepareQueue,
+		spec:     queueSpec,
+		monitor:  monitor.Queue,
+		streamer: &streamer{pending: pendingQueue, forget: forgetQueue},
+		explain:  explainQueue,
 	}
 }
 
@@ -68,11 +70,7 @@ func queueItem(op *Operation) Value {
 func (o *Operation) idle() bool { return o.Outcome == Fail || o.Outcome == Unknown && o.Op == "peek" }
 
 // offeredTwice finds a value that is offered for the second time.
-func offeredTwice(h History, items []int32) (int, string) {
-	return offeredTwiceBy(parallel.Parts(len(h)), h, items)
-}
-
-func offeredTwiceBy(goroutines int, h History, items []int32) (int, string) {
+func offeredTwice(goroutines int, h History, items []int32) (int, string) {
 	count := itemCount(items)
 	offers := make([][]int32, goroutines) // by value: the operation that first offered it in a part, or 0, plus 1
 	seconds := make([]int, goroutines)    // the first that did so again

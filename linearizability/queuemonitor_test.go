@@ -81,12 +81,12 @@ func TestPrepareQueueByMany(t *testing.T) {
 		h := History(rapid.SliceOfN(operation, 0, 12).Draw(t, "history"))
 		items := numberItems(h, queueItem)
 		alone := prepareQueueBy(1, h, items)
-		wrong, problem := offeredTwiceBy(1, h, items)
+		wrong, problem := offeredTwice(1, h, items)
 		for goroutines := range 5 {
 			if many := prepareQueueBy(goroutines+1, h, items); !slices.Equal(many, alone) {
 				t.Fatalf("%d goroutines: %+v, want %+v", goroutines+1, many, alone)
 			}
-			if i, why := offeredTwiceBy(goroutines+1, h, items); i != wrong || why != problem {
+			if i, why := offeredTwice(goroutines+1, h, items); i != wrong || why != problem {
 				t.Fatalf("%d goroutines accuse operation %d, as %s; want %d, as %s", goroutines+1, i, why, wrong, problem)
 			}
 		}

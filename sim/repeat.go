@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"github.com/zktorture/zktorture/sim/internal/bubble"
 	"github.com/zktorture/zktorture/sim/internal/runner"
 	"github.com/zktorture/zktorture/sim/replay"
 	"github.com/zktorture/zktorture/sim/tally"
@@ -93,11 +92,6 @@ func parted(x, y []world.Step) *replay.Divergence {
 		}
 	}
 	return d
-}
-
-// rerunDue reports whether an episode is one of the passing ones that are run again: in exact mode all are.
-func (c *campaign) rerunDue(index int, o *world.Run) bool {
-	return (index%rerunShare == 0 || bubble.Exact && !c.cfg.Once) && len(o.Violations) == 0 && o.Unknown == ""
 }
 
 // rerun runs an episode again and compares.

@@ -43,17 +43,13 @@ func (b *storyBuilder) citeZnodes() {
 	for _, parents := range []bool{false, true} {
 		some := false
 		for i, z := range s.Znodes {
-			s.Znodes[i].Cited = b.names(z.Path) || parents == s.isParent(i) && s.concerns(i)
+			s.Znodes[i].Cited = b.names(z.Path) || parents == (i+1 < len(s.Znodes) && strings.HasPrefix(s.Znodes[i+1].Path, z.Path+"/")) && s.concerns(i)
 			some = some || s.Znodes[i].Cited
 		}
 		if some {
 			return
 		}
 	}
-}
-
-func (s *Story) isParent(znode int) bool {
-	return znode+1 < len(s.Znodes) && strings.HasPrefix(s.Znodes[znode+1].Path, s.Znodes[znode].Path+"/")
 }
 
 // concerns reports whether an operation of the certificate made a znode or requested it by name.

@@ -201,18 +201,14 @@ func (r *traceReader) disarm(fired world.Step, c *clientState) int {
 	last := -1
 	c.armed = slices.DeleteFunc(c.armed, func(i int) bool {
 		request := r.lines[i]
-		of := request.Path == fired.Path && fires(fired.Type, request.Request == "children")
+		of := request.Path == fired.Path && (fired.Type == zk.EventNodeDeleted ||
+			(fired.Type == zk.EventNodeChildrenChanged) == (request.Request == "children"))
 		if of {
 			last = i
 		}
 		return of
 	})
 	return last
-}
-
-// fires reports whether an event fires a watch on its znode's children, or on the znode.
-func fires(event zk.EventType, children bool) bool {
-	return event == zk.EventNodeDeleted || (event == zk.EventNodeChildrenChanged) == children
 }
 
 // connect adds the outcome of dialling a server.

@@ -313,7 +313,7 @@ func (c *contest[T, R]) overtaken(v *View, queue contenders, x contender) (found
 		if !y.before(x) {
 			continue
 		}
-		waits := c.waits(y.op) && c.excludes(x.op, y.op) && y.waitedAt(v, x.op.Return)
+		waits := c.waits(y.op) && (c.exclude == nil || c.exclude(Hold{Op: x.op}, Hold{Op: y.op})) && y.waitedAt(v, x.op.Return)
 		if !waits && c.places == 0 || !queue.last(*y, world.StepOf(x.op.Return)) {
 			continue
 		}
@@ -322,9 +322,4 @@ func (c *contest[T, R]) overtaken(v *View, queue contenders, x contender) (found
 		}
 	}
 	return found, older
-}
-
-// excludes reports whether two operations get hold of it in ways that exclude each other.
-func (c *contest[T, R]) excludes(a, b *world.Op) bool {
-	return c.exclude == nil || c.exclude(Hold{Op: a}, Hold{Op: b})
 }

@@ -184,7 +184,7 @@ func (j *Judgement) undeclared(v *View) {
 		c := &made.all[i]
 		op := made.by(c)
 		add := c.Op == wire.OpSetData && op != nil && op.Name == "add"
-		if !add || op.Err == nil || declared(op.Err) || made.note(c.Path) {
+		if !add || op.Err == nil || errors.Is(op.Err, recipes.ErrUnknownOutcome) || Disconnected(op.Err) || made.note(c.Path) {
 			continue
 		}
 		j.Add(sim.Violation{Property: "undeclared", Ops: []*world.Op{op}}.Saying(
@@ -192,10 +192,6 @@ func (j *Judgement) undeclared(v *View) {
 			v.callWith(op), world.Path(c.Path), c.Step, op.Err))
 		return
 	}
-}
-
-func declared(err error) bool {
-	return errors.Is(err, recipes.ErrUnknownOutcome) || Disconnected(err)
 }
 
 // note reports whether a znode is or was a note about changes, and not what they change.

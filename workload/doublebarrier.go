@@ -408,21 +408,14 @@ func (e *roundsEpisode) History(v *View) linearizability.History {
 // roundsPlan plans an episode of a double barrier, for whose members new is.
 type roundsPlan func(p *world.Plan, path string, parties int, new maker[Rendezvous]) Episode
 
-// planFull has as many users as a round takes.
-func planFull(p *world.Plan, path string, parties int, new maker[Rendezvous]) Episode {
-	return planRoundsFor(p, path, parties, fullLayout(p, parties), new)
+// laidOut plans for the layouts that draw draws.
+func laidOut(draw func(p *world.Plan, parties int) []int) roundsPlan {
+	return func(p *world.Plan, path string, parties int, new maker[Rendezvous]) Episode {
+		return planRoundsFor(p, path, parties, draw(p, parties), new)
+	}
 }
 
-// planSparse has any number of users.
-func planSparse(p *world.Plan, path string, parties int, new maker[Rendezvous]) Episode {
-	return planRoundsFor(p, path, parties, drawUsers(p), new)
-}
-
-// planRounds is the workload as it is.
-func planRounds(p *world.Plan, path string, parties int, new maker[Rendezvous]) Episode {
-	return planRoundsFor(p, path, parties, drawParties(p, parties), new)
-}
-
+// fullLayout has as many users as a round takes.
 func fullLayout(p *world.Plan, parties int) []int {
 	layout := make([]int, 1+p.Choose(min(p.Clients, parties), world.LabelClients))
 	for i := range parties {

@@ -40,7 +40,7 @@ type terms struct {
 }
 
 func agree(opts []Option) (t terms) {
-	t = terms{recipe: unnamed, rounds: planRounds}
+	t = terms{recipe: unnamed, rounds: laidOut(drawParties)}
 	for _, opt := range opts {
 		opt(&t)
 	}
@@ -133,9 +133,9 @@ func (d Dialect) Option() Option {
 		t.callbacks, t.patient = t.callbacks || d.Callbacks, t.patient || d.Patient
 		switch {
 		case d.Full:
-			t.rounds = planFull
+			t.rounds = laidOut(fullLayout)
 		case d.Sparse:
-			t.rounds = planSparse
+			t.rounds = laidOut(func(p *world.Plan, _ int) []int { return drawUsers(p) })
 		case d.Apart:
 			t.rounds = planApart
 		}

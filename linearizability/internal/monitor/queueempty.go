@@ -88,7 +88,8 @@ type instants struct {
 }
 
 func (q *queueCase) newInstants(demands []demand, covered []interval.Presence) *instants {
-	in := &instants{q: q, covered: covered, slack: newSlack(q.lost)}
+	in := &instants{q: q, covered: covered, slack: slack{q.lost,
+		interval.NewLeast(len(q.lost)+1, func(j int) int64 { return int64(j) })}}
 	for i := range demands {
 		in.admit(&demands[i])
 	}
@@ -163,10 +164,6 @@ func (in *instants) rulesOut(p int64) bool {
 type slack struct {
 	lost []interval.Mark
 	left *interval.Least
-}
-
-func newSlack(lost []interval.Mark) slack {
-	return slack{lost, interval.NewLeast(len(lost)+1, func(j int) int64 { return int64(j) })}
 }
 
 // always changes the slack of all times.
