@@ -281,7 +281,7 @@ func (s prose) ofServer(i int) *Cause {
 	for _, z := range s.Znodes {
 		for _, l := range z.Lives {
 			there := l.From < e.Step && (l.Until < 0 || e.Step <= l.Until)
-			if z.Cited && there && path.Dir(z.Path) == e.Path && !strings.Contains(e.Answer, lastPart(z.Path)) {
+			if z.Cited && there && path.Dir(z.Path) == e.Path && !strings.Contains(e.Answer, path.Base(z.Path)) {
 				return &Cause{staleServer, l.From, e.Step, i,
 					fmt.Sprintf("server %d is behind: it has not applied step %d, which made %s", e.Server, l.From, z.Name)}
 			}
@@ -318,11 +318,18 @@ func (s prose) ofAnswer(i int) *Cause {
 		}
 		if i := slices.IndexFunc(s.Events, func(own Event) bool {
 			return own.Operation == e.Operation && path.Dir(own.Made) == e.Path && n < sequential.FindString(own.Made)
-		}); i >= 0 {
-			c.Mechanism, c.Text = misread, fmt.Sprintf("%s goes ahead although %s is before %s", who, s.short(name), s.short(s.Events[i].Made))
+		}); i >= 0 && !s.looksOn(e, s.Events[i].Made) {
+			c.Mechanism, c.Text = misread, fmt.Sprintf("%s goes ahead although %s is before %s", who, s.shortBelow(e.Path, name), s.short(s.Events[i].Made))
 		}
 	}
 	return c
+}
+
+// looksOn reports whether the operation of a list asks for another's znode in it after that: then the list does not decide.
+func (s prose) looksOn(list Event, own string) bool {
+	return slices.ContainsFunc(s.Events, func(e Event) bool {
+		return e.Operation == list.Operation && e.Step > list.Step && e.Code != "" && path.Dir(e.Path) == list.Path && e.Path != own
+	})
 }
 
 // gap is a decision that is outdated: what a client has read changes before its next request arrives.

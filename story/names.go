@@ -1,6 +1,7 @@
 package story
 
 import (
+	"path"
 	"regexp"
 	"strings"
 )
@@ -26,14 +27,16 @@ func commonRoot(znodes []Znode) string {
 	return root
 }
 
-// nameZnodes gives each znode a unique short name: the last part of its path, abbreviated if that is unique, or the
-// whole path.
+// nameZnodes gives each znode a unique short name: the last part of its path, or the last two, abbreviated if that is
+// unique, or the whole path.
 func nameZnodes(znodes []Znode) {
 	for _, naming := range []func(path string) string{
-		func(path string) string { return abbreviate(lastPart(path), "") },
-		func(path string) string { return abbreviate(lastPart(path), "$1") },
-		lastPart,
-		func(path string) string { return path },
+		func(of string) string { return abbreviate(path.Base(of), "") },
+		func(of string) string { return abbreviate(path.Base(of), "$1") },
+		func(of string) string { return abbreviate(lastTwo(of), "") },
+		func(of string) string { return abbreviate(lastTwo(of), "$1") },
+		lastTwo,
+		func(of string) string { return of },
 	} {
 		count := map[string]int{}
 		for _, z := range znodes {
@@ -47,12 +50,9 @@ func nameZnodes(znodes []Znode) {
 	}
 }
 
-// lastPart is a path without its parents.
-func lastPart(path string) string {
-	if part := path[strings.LastIndexByte(path, '/')+1:]; part != "" {
-		return part
-	}
-	return path
+// lastTwo is the last part of a path, below its parent if that has a name.
+func lastTwo(of string) string {
+	return strings.TrimLeft(path.Join(path.Base(path.Dir(of)), path.Base(of)), "/")
 }
 
 var (

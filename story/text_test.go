@@ -67,6 +67,18 @@ func TestNamesAreUnique(t *testing.T) {
 	})
 }
 
+// A list names the children of its directory, also if another directory has one of the same name.
+func TestListIsOfItsDirectory(t *testing.T) {
+	s := newStory("order", "")
+	s.Znodes = []Znode{{Path: "/q/claims/x-0000000001"}, {Path: "/q/items"}, {Path: "/q/items/x-0000000001"}}
+	nameZnodes(s.Znodes)
+	got := prose{s}.request(Event{What: "children", Path: "/q/items", Answer: "= [x-0000000001]"})
+	got += prose{s}.short(": x-0000000001")
+	if want := "children items = [items/x-0001]: x-0000000001"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestAbbreviate(t *testing.T) {
 	for name, want := range map[string]string{
 		"x-72057594037927937-0000000012":                                         "x-…-0012",

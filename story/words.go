@@ -2,6 +2,7 @@ package story
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -103,7 +104,7 @@ func (s prose) request(e Event) string {
 			}
 		}
 	}
-	return join(e.What, s.short(e.Path), s.short(e.Answer))
+	return join(e.What, s.short(e.Path), s.shortBelow(e.Path, e.Answer))
 }
 
 func join(parts ...string) string {
@@ -114,7 +115,19 @@ func join(parts ...string) string {
 var wordLike = regexp.MustCompile(`[^\s\[\]();:,"']+`)
 
 // short replaces the names of znodes and sessions in a text by short ones.
-func (s prose) short(text string) string { return wordLike.ReplaceAllStringFunc(text, s.shortWord) }
+func (s prose) short(text string) string { return s.shortBelow("", text) }
+
+// shortBelow is short for a text about a directory: names are first those of its children.
+func (s prose) shortBelow(dir, text string) string {
+	return wordLike.ReplaceAllStringFunc(text, func(word string) string {
+		for _, z := range s.Znodes {
+			if z.Path == dir+"/"+word {
+				return z.Name
+			}
+		}
+		return s.shortWord(word)
+	})
+}
 
 func (s prose) shortWord(word string) string {
 	for _, session := range s.Sessions {
@@ -123,7 +136,7 @@ func (s prose) shortWord(word string) string {
 		}
 	}
 	for _, z := range s.Znodes {
-		if z.Path == word || lastPart(z.Path) == word {
+		if z.Path == word || path.Base(z.Path) == word && !strings.Contains(z.Name, "/") { // else it may be any word
 			return z.Name
 		}
 	}
