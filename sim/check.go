@@ -194,11 +194,18 @@ func (c *checker) where(f Found) []string {
 	if f.Episode < 0 {
 		return nil
 	}
-	flags := fmt.Sprintf("-zktorture.seed=%d", c.cfg.Seed)
-	if *faultsFlag != "" {
-		flags += " -zktorture.faults=" + escape.Shell(*faultsFlag)
+	return []string{fmt.Sprintf("episode %d of %d broke it; %s finds it, too", f.Episode+1, c.cfg.Episodes, c.draws(f))}
+}
+
+// draws are the flags that draw the same episodes again, "" if they are not drawn.
+func (c *checker) draws(f Found) (flags string) {
+	if f.Episode >= 0 {
+		flags = fmt.Sprintf("-zktorture.seed=%d", c.cfg.Seed)
+		if *faultsFlag != "" {
+			flags += " -zktorture.faults=" + escape.Shell(*faultsFlag)
+		}
 	}
-	return []string{fmt.Sprintf("episode %d of %d broke it; %s finds it, too", f.Episode+1, c.cfg.Episodes, flags)}
+	return flags
 }
 
 // logEach logs sentences.

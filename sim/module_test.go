@@ -151,6 +151,14 @@ func TestUsersOwnModule(t *testing.T) {
 	write(t, dir, "other_test.go", strings.NewReplacer("TestMyLock", "TestRandom", `"time")`,
 		`"none"), sim.WithStrategy("random"), sim.WithEpisodes(100)`).Replace(ownTest))
 	t.Setenv("GITHUB_ACTIONS", "")
+	write(t, dir, "testdata", "in the way")
+	again := "replay: go test example.com/mylock -run '^TestMyLock$' -zktorture.seed=1\n"
+	if out, ok := goTest(t, dir, "-run", "TestMyLock", "-zktorture.seed=1", "."); ok || strings.Contains(out, "page: ") || !strings.Contains(out, again) {
+		t.Errorf("what cannot be written is named, or nothing finds it again:\n%s", out)
+	}
+	if err := os.Remove(filepath.Join(dir, "testdata")); err != nil {
+		t.Fatal(err)
+	}
 	out, ok := goTest(t, dir, "-run", "TestMyLock|TestRandom", "-zktorture.seed=1", "-v", ".")
 	if ok || strings.Count(out, "(lost-wakeup)") != 2 || strings.Contains(out, "::error") {
 		t.Fatalf("the broken lock passes, or is not said to lose a wake-up:\n%s", out)
@@ -162,17 +170,17 @@ func TestUsersOwnModule(t *testing.T) {
 		found[0][0] > strings.Index(out, "(lost-wakeup)") {
 		t.Errorf("what was found is not said before its story:\n%s", out)
 	}
-	again := commandsAgain(t, dir, out)
+	commands := commandsAgain(t, dir, out)
 	if out, ok := goTest(t, dir, "-run", "FuzzMyLock", "."); ok || !strings.Contains(out, "(lost-wakeup)") {
 		t.Errorf("of the bytes none finds the lost wake-up:\n%s", out)
 	}
 	files := []string{madeFile(t, dir, "TestMyLock/lost-wakeup-*.json"), madeFile(t, dir, "TestRandom/lost-wakeup-*.json")}
-	for i, command := range again {
+	for i, command := range commands {
 		if !strings.HasSuffix(strings.Join(command, " "), "="+files[i]) {
 			t.Errorf("%q does not name %s", command, files[i])
 		}
 	}
-	annotated(t, dir, again[1])
+	annotated(t, dir, commands[1])
 
 	write(t, dir, "mylock.go", strings.Replace(brokenLock, mend, mended, 1))
 	write(t, dir, "testdata/zktorture/TestRandom/x.json", "{}")

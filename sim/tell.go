@@ -59,7 +59,7 @@ func (c *checker) tell(f Found, again string, notes []string) {
 	if again == "" {
 		name, err := c.keep(example)
 		if again = toReplay(name); err != nil {
-			again, notes = "", append(notes, fmt.Sprintf("there is no counterexample file: %v", err))
+			again, notes = c.draws(f), append(notes, fmt.Sprintf("there is no counterexample file: %v", err))
 		}
 	}
 	command := goTest(c.t.Name())
@@ -76,7 +76,7 @@ func (c *checker) tell(f Found, again string, notes []string) {
 		return
 	}
 	told.Commands = []story.Command{{Name: "replay", Line: command}}
-	if page != "" {
+	if err == nil {
 		told.Commands = slices.Insert(told.Commands, 0, story.Command{Name: "page", Line: fromModule(page)})
 	}
 	c.t.Error(told.Text(inTest))

@@ -168,9 +168,11 @@ func (u *User) knows() goclient.Knowledge {
 
 func (u *User) run() {
 	u.goroutine.Store(bubble.Goroutine())
-	defer u.finish()
+	returned := false
+	defer u.finish(&returned)
 	bubble.Own(owner{u.world, u.process, u, u.process.door}.number())
 	u.world.episode.Run(u)
+	returned = true
 }
 
 // AtDeath sets what the script's goroutine does last when its process has died: at once if it was not within the
@@ -198,9 +200,9 @@ func (u *User) stop() {
 	runtime.Goexit()
 }
 
-// finish runs when the script ends, also when it ended by the death of the process.
-func (u *User) finish() {
-	problem := recover()
+// finish runs when the script ends, also when it ended by the death of the process, or the recipe ended its goroutine.
+func (u *User) finish(returned *bool) {
+	problem, how := recover(), "panicked"
 	if u.dead.Load() {
 		return
 	}
@@ -208,10 +210,13 @@ func (u *User) finish() {
 	defer u.world.mu.Unlock()
 	u.done = true
 	u.world.wake()
+	if problem == nil && !*returned && !u.world.ending {
+		problem, how = "runtime.Goexit, which t.FailNow calls", "was ended"
+	}
 	if problem != nil {
 		u.world.panicked = append(u.world.panicked, Violation{
 			Property: "panic",
-			Message:  fmt.Sprintf("c%d panicked%s: %v\n%s", u.Client+1, u.doing(), problem, bubble.PanicStack()),
+			Message:  fmt.Sprintf("c%d %s%s: %v\n%s", u.Client+1, how, u.doing(), problem, bubble.PanicStack()),
 		})
 	}
 }

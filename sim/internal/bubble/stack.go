@@ -101,12 +101,14 @@ func runsLoop(stack string) bool {
 	return strings.Contains(stack, "zktorture/sim/world.(*World).run(") || strings.Contains(stack, "zktorture/sim/world.leads(")
 }
 
-// PanicStack returns the stack of a goroutine that recovers from a panic, from the place of the panic on.
+// PanicStack returns the stack of a goroutine that has panicked or is ended, from the place of that on.
 func PanicStack() string {
 	stack := string(debug.Stack())
-	if _, after, ok := strings.Cut(stack, "\npanic("); ok {
-		_, after, _ = strings.Cut(after, "\n") // arguments
-		_, stack, _ = strings.Cut(after, "\n") // place
+	for _, by := range []string{"\nruntime.Goexit(", "\npanic("} {
+		if _, after, ok := strings.Cut(stack, by); ok {
+			_, after, _ = strings.Cut(after, "\n") // arguments
+			_, stack, _ = strings.Cut(after, "\n") // place
+		}
 	}
 	return plainStack(stack)
 }

@@ -29,10 +29,10 @@ func standsAt() string {
 	case mutexes != "" && bubble.Exact:
 		reason = "a goroutine waits in " + mutexes + ", and a goroutine outside of the world keeps that locked"
 	case mutexes != "":
-		reason = "a goroutine waits in " + mutexes + ", which another keeps locked while it waits for ZooKeeper. Only exact " +
+		reason = "a goroutine waits in " + mutexes + ", which is kept locked, most likely across a call to ZooKeeper. Only exact " +
 			"mode steps over that: test with torture test in place of go test, or with torture run --exact"
 	case text != "":
-		reason = "a goroutine of the recipe is busy without calling ZooKeeper, or dialled by itself"
+		reason = "a goroutine of the recipe is busy without calling ZooKeeper, or waits for a global channel, or dialled by itself"
 	default:
 		text, reason = bubble.LoopStacks("zktorture/sim/world."),
 			"no goroutine of the recipe runs: it is the simulator itself that stands still, which is a mistake in it"
