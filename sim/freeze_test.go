@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -165,10 +166,19 @@ type panicker struct{}
 func (panicker) Lock(context.Context) error   { panic("out of cheese") }
 func (panicker) Unlock(context.Context) error { return nil }
 
+// goner ends its goroutine, as t.FailNow does.
+type goner struct{ panicker }
+
+func (goner) Lock(context.Context) error { runtime.Goexit(); return nil }
+
 func TestPanicIsAViolation(t *testing.T) {
 	w := workload.Lock(func(recipes.Conn, string) workload.Locker { return panicker{} })
 	r := run(t, w, sim.Config{Episodes: 5, Seed: 1})
 	wantOnly(t, r, "panic", "out of cheese", "panicker.Lock")
+
+	w = workload.Lock(func(recipes.Conn, string) workload.Locker { return goner{} })
+	r = run(t, w, sim.Config{Episodes: testkit.Share(3), Seed: 1, NoFaultsAtAll: true, NoShrink: true})
+	wantOnly(t, r, "panic", "was ended in acquire: runtime.Goexit", "goner.Lock")
 }
 
 // leaver leaves a goroutine behind that nothing ends.

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -85,9 +84,6 @@ func TestExactBrokenServices(t *testing.T) {
 		},
 		"panics": {
 			failing(func(context.Context, *service.Instance) error { panic("no") }), "panic", "c1 panicked in start: no",
-		},
-		"ends its goroutine": {
-			failing(func(context.Context, *service.Instance) error { runtime.Goexit(); return nil }), "panic", "c1 was ended in start: runtime.Goexit",
 		},
 		"breaks an invariant": {
 			service.Service{
