@@ -30,23 +30,23 @@ type deed struct {
 type known struct {
 	deed
 	client int    // who does or suffers it, -1 for nobody
-	alone  bool   // it changes only the servers and the client
+	alone  bool   // it changes only the servers, and the client if it is somebody's, and depends on nothing else
 	name   string // see [bound.Steps]
 }
 
 const idling = 0 // the number of the deed that time passes
 
 // alone are the faults that change only the servers and the client that they strike.
-const alone = world.Loss | world.Expiry | world.Watch | world.Cancel | world.Crash | world.Stall
+const alone = world.Loss | world.Expiry | world.Watch | world.Cancel | world.Crash | world.Stall | world.Lag
 
 // option is a deed that is on offer, unless it is an action that waits for a majority and there are others.
 type option struct {
 	deed  int32
 	waits bool
-	does  *done // nil of one that concerns all: see [memory.does]
+	does  *done // nil unless it is one client's alone: see [memory.does]
 }
 
-// doing is a deed that concerns all, and a hash of all on which it depends what it does.
+// doing is a deed of nobody, or that concerns all, and a hash of all on which it depends what it does.
 type doing struct {
 	where uint64
 	deed  int32
@@ -127,10 +127,13 @@ func nameOf(d deed) string {
 
 // concerns are those of all clients whose part of a state it changes.
 func (d *known) concerns(all []client) []client {
-	if d.alone {
-		return all[d.client : d.client+1]
+	switch {
+	case !d.alone:
+		return all
+	case d.client < 0:
+		return nil
 	}
-	return all
+	return all[d.client : d.client+1]
 }
 
 // before is a hash of the part of a state that a client looks at, or nobody in particular.
@@ -157,6 +160,14 @@ func (t *state) everywhere(clients int) uint64 {
 	return uint64(d)
 }
 
+// doing is what a deed that is not one client's alone depends on in a state.
+func (s *search) doing(t *state, deed int32) doing {
+	if s.memory.deeds[deed].alone {
+		return doing{uint64(t.servers), deed}
+	}
+	return doing{t.everywhere(len(s.hashes)), deed}
+}
+
 // notice learns what can be done in a state, or compares it with what is known.
 func (s *search) notice(w *world.View, t *state) {
 	lists := make([][]option, 1+len(s.hashes))
@@ -167,7 +178,7 @@ func (s *search) notice(w *world.View, t *state) {
 		if a.OfServer() {
 			client = -1
 		}
-		number := s.numberOf(deed{action: a}, client, client >= 0 && a.Kind != world.ActResume)
+		number := s.numberOf(deed{action: a}, client, client >= 0 && a.Kind != world.ActResume || a.Kind == world.ActApply || a.Kind == world.ActNotice)
 		lists[1+client] = append(lists[1+client], option{deed: number, waits: !slices.Contains(allowed, i)})
 	}
 	if s.left > 0 {
@@ -196,7 +207,7 @@ func (s *search) notice(w *world.View, t *state) {
 			continue
 		}
 		for i := range list {
-			if s.memory.deeds[list[i].deed].alone {
+			if d := s.memory.deeds[list[i].deed]; d.alone && d.client >= 0 {
 				list[i].does = &done{}
 			}
 		}
@@ -248,7 +259,7 @@ func (s *search) onOffer(t *state, list []option) (_ []option, known bool) {
 	}
 	for i := range list {
 		if o := &list[i]; o.does == nil {
-			o.does = s.memory.does[doing{t.everywhere(len(s.hashes)), o.deed}]
+			o.does = s.memory.does[s.doing(t, o.deed)]
 		}
 	}
 	return list, true

@@ -128,7 +128,7 @@ func (s *search) atEnd(t *state) bool {
 	if s.finished(t) {
 		return true
 	}
-	idle := s.memory.does[doing{t.everywhere(len(s.hashes)), idling}]
+	idle := s.memory.does[s.doing(t, idling)]
 	return idle != nil && s.overBy(idle)
 }
 
@@ -296,7 +296,7 @@ func (s *search) goOn(w *world.View, step int) {
 	case s.finished(&k.now):
 		i = -1
 	case end && (i < 0 || k.ends && step == k.to):
-		s.do(option{deed: idling, does: s.memory.does[doing{k.now.everywhere(len(s.hashes)), idling}]})
+		s.do(option{deed: idling, does: s.memory.does[s.doing(&k.now, idling)]})
 	case i >= 0:
 		s.do(deeds[i])
 		return
@@ -332,7 +332,7 @@ func (s *search) do(o option) {
 	k := &s.walk
 	if o.does == nil {
 		o.does = &done{}
-		s.memory.does[doing{k.now.everywhere(len(s.hashes)), o.deed}] = o.does
+		s.memory.does[s.doing(&k.now, o.deed)] = o.does
 	}
 	if k.doing, k.given, k.open, k.at = o.deed, nil, o.does, 0; o.does.all {
 		k.open = nil
