@@ -40,7 +40,7 @@ func (v View) StateHash(e *Ensemble, apart ...ConnID) uint64 {
 		}
 		misses := e.cluster.behind(r)
 		behind = max(behind, misses)
-		d.Ints(r.zxid, int64(misses), int64(len(r.connections)))
+		d.Ints(r.zxid, int64(misses))
 		d.Bool(r.lagging)
 		if r == e.cluster.leader() || misses > 0 {
 			d.Int(int64(r.treeHash()))

@@ -60,17 +60,26 @@ func TestWhatIsRememberedIsWhatIsRun(t *testing.T) {
 }
 
 // What one fault leaves for another is in the part of the state of whom it concerns: whose watches are on what, for when
-// servers become alike; and what lies with a goroutine that is stalled.
+// servers become alike; what lies with a goroutine that is stalled; which servers have clients; and whether any client can
+// act, else a deposed leader does not notice.
 func TestTwoFaultsContradictNothing(t *testing.T) {
 	testkit.ManyWorlds(t)
-	w, err := workload.Find("lock", workload.Ours)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range []world.Faults{world.Expiry | world.Lag, world.Expiry | world.Stall} {
-		cfg := sim.Config{Strategy: sim.Exhaustive, Faults: f, AtMost: 2, Plain: true, Episodes: testkit.Sized(3_000, 30_000)}
+	for _, of := range []struct {
+		kind   string
+		faults world.Faults
+	}{
+		{"lock", world.Expiry | world.Lag},
+		{"lock", world.Expiry | world.Stall},
+		{"lock", world.Lag | world.Deposed},
+		{"twophase", world.Cancel | world.Deposed},
+	} {
+		w, err := workload.Find(of.kind, workload.Ours)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := sim.Config{Strategy: sim.Exhaustive, Faults: of.faults, AtMost: 2, Plain: true, Episodes: testkit.Sized(3_000, 30_000)}
 		if r, err := sim.Run(t.Context(), w, cfg); err != nil || r.Extent.Runs < cfg.Episodes {
-			t.Errorf("%v: %v, %v", f, r.Extent, err)
+			t.Errorf("%s, %v: %v, %v", of.kind, of.faults, r.Extent, err)
 		}
 	}
 }

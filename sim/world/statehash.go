@@ -258,14 +258,16 @@ func (m *keeping) event(w *World, e Event) {
 // Which field of what is in it, and why others need not be, is in TestFieldsAreClassed.
 func (w *View) StateHash(v fakezk.View, lines, clients []uint64) (servers uint64, _, _ []uint64) {
 	var apart []fakezk.ConnID
+	var places uint64 // where clients are, if servers may lag: one without clients is unseen
 	for _, p := range w.procs {
 		own, line := w.processHash(p, v)
 		lines, clients = append(lines, line), append(clients, own)
-		if _, connected := p.inProcess.Connected(); connected && !p.crashed {
+		if at, connected := p.inProcess.Connected(); connected && !p.crashed {
 			apart = append(apart, p.inProcess.Connection())
+			places += digest.Mix(uint64(at)) * uint64(w.faults&Lag)
 		}
 	}
-	return uint64(w.hash(v, v.StateHash(w.servers, apart...), w.herdHash(0, 0))), lines, clients
+	return uint64(w.hash(v, v.StateHash(w.servers, apart...)+places, w.herdHash(0, 0))), lines, clients
 }
 
 // hash hashes the world, but for its processes, and with these hashes of its servers and herds.

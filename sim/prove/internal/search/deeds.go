@@ -81,7 +81,8 @@ type memory struct {
 	number  map[deed]int32
 	can     map[uint64][]option // by the servers, and a client or nobody
 	does    map[doing]*done
-	effects []effect
+	effects [][]effect            // in pages, so that none of millions is ever copied
+	learned int                   // effects
 	lines   map[passing]int32     // what becomes of them
 	ends    map[uint64]*world.End // by the state in which faults are healed, but for its history
 	judged  set                   // what was run and judged, see [search.judgedBy]
@@ -96,7 +97,25 @@ func newMemory() *memory {
 
 // size grows with whatever is learned.
 func (m *memory) size() int {
-	return len(m.can) + len(m.effects) + len(m.lines) + m.judged.size + len(m.ends)
+	return len(m.can) + m.learned + len(m.lines) + m.judged.size + len(m.ends)
+}
+
+// effectsPage is how many effects lie in one piece.
+const effectsPage = 1 << 12
+
+func (m *memory) effect(number int32) *effect {
+	return &m.effects[number/effectsPage][number%effectsPage]
+}
+
+// learn returns the number of a new effect.
+func (m *memory) learn(e effect) int32 {
+	if m.learned%effectsPage == 0 {
+		m.effects = append(m.effects, make([]effect, 0, effectsPage))
+	}
+	page := &m.effects[len(m.effects)-1]
+	*page = append(*page, e)
+	m.learned++
+	return int32(m.learned - 1)
 }
 
 // errContradiction ends a search that remembers what is not so.
@@ -136,11 +155,13 @@ func (d *known) concerns(all []client) []client {
 	return all[d.client : d.client+1]
 }
 
-// before is a hash of the part of a state that a client looks at, or nobody in particular.
-func (s *search) before(t *state, client int) uint64 {
+// before is a hash of the part of a state that a client looks at, or nobody in particular, to whom it matters whether any
+// client can act.
+func (s *search) before(t *state, client int, acts bool) uint64 {
 	var d digest.Sum
 	d.Ints(int64(client), int64(t.servers))
 	if client < 0 {
+		d.Bool(acts)
 		for _, c := range t.clients[:len(s.hashes)] {
 			d.Int(int64(c.line))
 		}
@@ -172,10 +193,10 @@ func (s *search) doing(t *state, deed int32) doing {
 func (s *search) notice(w *world.View, t *state) {
 	lists := make([][]option, 1+len(s.hashes))
 	w.Collect()
-	allowed := s.awaitingQuorum.actions(w)
+	allowed, acts := s.awaitingQuorum.actions(w), false
 	for i, a := range w.Actions() {
 		client := a.Client
-		if a.OfServer() {
+		if acts = acts || !a.OfServer(); a.OfServer() {
 			client = -1
 		}
 		number := s.numberOf(deed{action: a}, client, client >= 0 && a.Kind != world.ActResume || a.Kind == world.ActApply || a.Kind == world.ActNotice)
@@ -198,7 +219,7 @@ func (s *search) notice(w *world.View, t *state) {
 	}
 	for i, list := range lists {
 		slices.SortFunc(list, func(a, b option) int { return int(a.deed - b.deed) })
-		where := s.before(t, i-1)
+		where := s.before(t, i-1, acts)
 		before, is := s.memory.can[where]
 		equal := func(a, b option) bool { return a.deed == b.deed && a.waits == b.waits }
 		if is && !slices.EqualFunc(before, list, equal) {
@@ -222,11 +243,17 @@ func (s *search) onOffer(t *state, list []option) (_ []option, known bool) {
 	var last deed
 	var all [64]option
 	offered := all[:0]
-	for client := -1; client < len(s.hashes); client++ {
-		can, is := s.memory.can[s.before(t, client)]
+	var lists [1 + world.ClientsMax][]option // of nobody, and of clients
+	acts := false
+	for client := len(s.hashes) - 1; client >= -1; client-- {
+		can, is := s.memory.can[s.before(t, client, acts)]
 		if !is {
 			return nil, false
 		}
+		lists[1+client] = can
+		acts = acts || slices.ContainsFunc(can, func(o option) bool { return s.memory.deeds[o.deed].fault == 0 })
+	}
+	for _, can := range lists[:1+len(s.hashes)] {
 		for _, o := range can {
 			d := &s.memory.deeds[o.deed]
 			switch {
@@ -267,7 +294,7 @@ func (s *search) onOffer(t *state, list []option) (_ []option, known bool) {
 
 // apply returns the state after an effect. It is false if it is not known what becomes of another's line.
 func (s *search) apply(t *state, number int32) (n state, known bool) {
-	e := &s.memory.effects[number]
+	e := s.memory.effect(number)
 	d := &s.memory.deeds[e.deed]
 	n = *t
 	n.servers = e.servers
@@ -294,13 +321,13 @@ func (s *search) compare(from, to *state, number int32, moments []world.Moment) 
 	if !known {
 		for i := range s.hashes {
 			p := passing{from.servers, to.servers, from.clients[i].line}
-			if _, is := s.memory.lines[p]; !is && i != s.memory.deeds[s.memory.effects[number].deed].client {
+			if _, is := s.memory.lines[p]; !is && i != s.memory.deeds[s.memory.effect(number).deed].client {
 				s.memory.lines[p] = to.clients[i].line
 			}
 		}
 		want, _ = s.apply(from, number)
 	}
-	e := &s.memory.effects[number]
+	e := s.memory.effect(number)
 	got := *to
 	if e.over || !slices.Equal(e.moments, moments) {
 		s.contradicts(from, "another history follows from %+v", s.memory.deeds[e.deed].deed)

@@ -134,7 +134,7 @@ func (s *search) atEnd(t *state) bool {
 
 // overBy reports whether the torture phase may end with what was done.
 func (s *search) overBy(done *done) bool {
-	return slices.ContainsFunc(done.effects, func(e int32) bool { return s.memory.effects[e].over })
+	return slices.ContainsFunc(done.effects, func(e int32) bool { return s.memory.effect(e).over })
 }
 
 // expand adds the states that follow, and is false if something has to be run before.
@@ -150,7 +150,7 @@ func (s *search) expand(n *node) bool {
 	}
 	ends := false
 	for i, number := range s.does {
-		e := &s.memory.effects[number]
+		e := s.memory.effect(number)
 		if e.over {
 			ends = true
 			s.tell(from, s.memory.deeds[e.deed].name, e.inner, 0)
@@ -194,7 +194,7 @@ func (s *search) look(t *state) bool {
 			return false
 		}
 		s.follow = append(s.follow, next)
-		ends = ends || s.memory.effects[e].over
+		ends = ends || s.memory.effect(e).over
 	}
 	return !ends || s.judged(t)
 }
@@ -276,7 +276,7 @@ func (s *search) meet(w *world.View) {
 		s.goOn(w, step)
 	}
 	if step < len(k.path) {
-		e := &s.memory.effects[k.path[step]]
+		e := s.memory.effect(k.path[step])
 		k.doing, k.given, k.open, k.at = e.deed, e.inner, nil, 0
 	}
 }
@@ -320,7 +320,7 @@ func (s *search) onward(deeds []option) int32 {
 		does = append(does, o.does.effects...)
 	}
 	for _, e := range does {
-		if next, known := s.apply(&s.walk.now, e); !s.memory.effects[e].over && (!known || !s.look(&next)) {
+		if next, known := s.apply(&s.walk.now, e); !s.memory.effect(e).over && (!known || !s.look(&next)) {
 			return e
 		}
 	}
@@ -351,9 +351,7 @@ func (s *search) learned(from, to *state, moments []world.Moment) {
 			changed := s.memory.deeds[e.deed].concerns(to.clients[:len(s.hashes)])
 			e.servers, e.clients, e.begun = to.servers, slices.Clone(changed), to.alone
 		}
-		number := int32(len(s.memory.effects))
-		s.memory.effects = append(s.memory.effects, e)
-		know.effects = append(know.effects, number)
+		know.effects = append(know.effects, s.memory.learn(e))
 		know.stack = advance(know.stack)
 		know.all = len(know.stack) == 0
 	}

@@ -107,7 +107,7 @@ func (s *search) ofJudge(end *world.End) uint64 {
 	past := func() history {
 		h := s.root.history
 		for _, e := range s.walk.path {
-			h = s.after(h, s.memory.effects[e].moments)
+			h = s.after(h, s.memory.effect(e).moments)
 		}
 		return h
 	}

@@ -124,8 +124,11 @@ func (s *search) Reached() *bound.Reached {
 	switch {
 	case s.why != nil:
 		r.Why, r.WhyOf = s.why.Error(), s.Share
-	case !s.complete:
+	case s.complete:
+	case s.Found():
 		r.Why, r.WhyOf = "a violation was found", s.Share
+	default:
+		r.Why, r.WhyOf = "a run did not end", s.Share
 	}
 	return r
 }
