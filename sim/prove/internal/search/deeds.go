@@ -12,7 +12,8 @@ import (
 // What a client does, or suffers, changes the servers and that client with its line, by what these were before: of the
 // other clients nothing else is looked at. So it is run once, and remembered, for all states that have these parts in
 // common, whatever the other clients and the history are. What it does to another's line, where it changes the servers, is
-// remembered by that change. What concerns all is remembered by the whole state but the history.
+// remembered by that change. What befalls the servers alone is remembered by these, and what concerns all by the whole
+// state but the history.
 //
 // A wrong memory contradicts itself: runs compare what they see with what is remembered, and a contradiction ends the
 // search.
