@@ -38,7 +38,8 @@ func TestBadUnits(t *testing.T) {
 		t.Errorf("the verdict is %s, unknown are %v", o.Judge().Verdict, o.Report.Unknown)
 	}
 	for _, j := range o.Report.Jobs {
-		want := map[string]string{"freezes": "frozen|froze|limit", "panics": "a mistake", "eats": "memory"}[j.Job.Recipe]
+		// On a starved machine a unit's time is over before its memory is: the runner's test has time enough.
+		want := map[string]string{"freezes": "frozen|froze|limit", "panics": "a mistake", "eats": "memory|frozen"}[j.Job.Recipe]
 		switch {
 		case want == "" && (j.Verdict != sim.VerdictOK || j.Episodes != 10):
 			t.Errorf("%s is %s after %d episodes: %s", j.Job.Recipe, j.Verdict, j.Episodes, j.Reason)
