@@ -13,9 +13,10 @@ var reductionTexts = [...]struct{ name, text string }{
 		"exchanged"},
 	{"variants", "a stall that may end at any moment may end late, and so may the time of a deposed leader: those that " +
 		"end late only are not searched apart"},
-	{"newcomers", "of clients with equal plans that are at the same server, have done nothing yet and were not struck, " +
-		"one is the first to act or to be struck: who it is is not exchanged, neither by number, session and identity, nor in " +
-		"the order in which clients go on once faults are healed"},
+	{"newcomers", "clients with equal plans begin in the order of their servers, until a fault strikes, and of those that are at the " +
+		"same server, have done nothing yet and were not struck, one is the first to act or to be struck: who it is is not " +
+		"exchanged, neither by number, session and identity, nor in the order in which clients connect first, are told in one " +
+		"step, and go on once faults are healed"},
 	{"runs", "what a step of a client does to the servers, to what they have for it alone, and to it, is run once, and remembered " +
 		"for all states in which these are equal, and so is what becomes of what they have for another client, by how the servers " +
 		"change; these are compared by hashes of 64 bits, and one of eight runs compares all states that it comes to with what is " +

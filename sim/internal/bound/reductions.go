@@ -10,7 +10,7 @@ const (
 	ReduceClients                          // plans that differ in the order of the clients are one plan
 	ReduceServers                          // of servers that are equal one is connected to
 	ReduceVariants                         // of variants of a fault that hold each other one strikes
-	ReduceNewcomers                        // of equal clients that have not done anything one acts first
+	ReduceNewcomers                        // equal clients begin in the order of their servers, and one acts first
 	ReduceRuns                             // what a step does is remembered, and not run again
 	ReduceReturns                          // when something was given back is compared with calls and changes only
 	ReduceOwn                              // when something is given back is not compared with what others do to znodes of their own

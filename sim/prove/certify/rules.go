@@ -181,7 +181,7 @@ func (p *player) options(n int, label string) (take []int) {
 				take = append(take, r)
 			}
 		}
-		return take
+		return slices.DeleteFunc(take, p.outOfOrder)
 	case !p.claim.Plain || p.planned || ofWorld:
 	case label == world.LabelClients || p.ofExtent:
 		return []int{n - 1}
@@ -194,6 +194,17 @@ func (p *player) options(n int, label string) (take []int) {
 		take = append(take, v)
 	}
 	return take
+}
+
+// outOfOrder reports whether a client with the plan of the one that begins has begun at a later server, before any fault.
+func (p *player) outOfOrder(server int) bool {
+	b := p.view.Dialler()
+	for a := range p.plans[:min(b, len(p.plans))] {
+		if _, at := p.view.Standing(a); at > server && p.plans[a] == p.plans[b] {
+			return p.met == 0 && p.left == p.claim.AtMost
+		}
+	}
+	return false
 }
 
 // past is the history. What is given back is compared with calls, and not with what others do to znodes of their own.

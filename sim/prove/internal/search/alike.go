@@ -12,7 +12,7 @@ import (
 // that it has left.
 func (s *search) servers(n int) (options []int) {
 	w := s.world
-	for r := range n {
+	for r := s.firstServer(); r < n; r++ {
 		if r == w.Servers().Deposed() && s.been>>w.Dialler()&1 != 0 {
 			continue
 		}

@@ -7,6 +7,9 @@ import "slices"
 // exchanged. So of each such group one is the first to act or to be struck. It is the last: the order of their deeds is
 // then not that of their numbers and sessions, nor, of two, that of their identities, by which a wrong recipe may go.
 //
+// For the same reason they begin in the order of their servers: which of them has begun, or is told in one step, before
+// another cannot be seen but by the numbers of sessions and transactions.
+//
 // This assumes that the recipe, and the judge, tell clients apart only by what they do. A recipe that compares the
 // numbers, sessions or identities of clients may do what is not run.
 
@@ -20,6 +23,18 @@ func (s *search) later(t *state) (all uint64) {
 		}
 	}
 	return all
+}
+
+// firstServer is the first to which the client that dials may connect: as long as nothing has struck, not before those
+// with its plan.
+func (s *search) firstServer() (first int) {
+	b := s.world.Dialler()
+	for a := range min(b, len(s.plans)) {
+		if s.met == 0 && s.left == s.AtMost && s.plans[a] == s.plans[b] {
+			_, first = s.world.Standing(a)
+		}
+	}
+	return first
 }
 
 // exchangeable reports whether two clients, of which the second began later, are newcomers that nothing but their names
