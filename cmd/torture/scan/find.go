@@ -34,6 +34,25 @@ func speaks(t types.Type) bool {
 	})
 }
 
+// request matches the methods of a connection that ask a server for something.
+var request = regexp.MustCompile(`^(Create|Delete|Get|Set|Exists|Children|Multi|Sync|AddWatch)`)
+
+// behind is the client library whose connection fits an interface of which some methods are requests; nil if there is none.
+func (s *sources) behind(contract *types.Interface) *types.Package {
+	asks := func(f *types.Func) bool { return request.MatchString(f.Name()) }
+	if i := slices.IndexFunc(slices.Collect(contract.Methods()), asks); i < 0 {
+		return nil
+	}
+	for _, p := range s.packages {
+		for _, imported := range append(p.Types.Imports(), p.Types) {
+			if isClient(imported) && types.Implements(types.NewPointer(imported.Scope().Lookup("Conn").Type()), contract) {
+				return imported
+			}
+		}
+	}
+	return nil
+}
+
 // sources is what is known of the functions of some packages.
 type sources struct {
 	packages []*packages.Package
@@ -160,7 +179,7 @@ func (s *sources) reach(f *types.Func) bool {
 	if !is {
 		return s.bodies[nameOf(f)] == nil && s.wraps(f.Pkg())
 	}
-	return speaks(contract) || slices.ContainsFunc(s.packages, func(p *packages.Package) bool {
+	return speaks(contract) || s.behind(contract) != nil || slices.ContainsFunc(s.packages, func(p *packages.Package) bool {
 		return slices.ContainsFunc(p.Types.Scope().Names(), func(name string) bool {
 			t, is := p.Types.Scope().Lookup(name).(*types.TypeName)
 			return is && !types.IsInterface(t.Type()) && types.Implements(types.NewPointer(t.Type()), contract) &&

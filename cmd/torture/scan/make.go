@@ -118,14 +118,8 @@ func (m *maker) clientOf(t types.Type) *types.Package {
 	if n := named(t); n != nil && n.Name() == is && isClient(n.Pkg()) {
 		return n.Pkg()
 	}
-	if contract, is := t.Underlying().(*types.Interface); is && speaks(t) {
-		for _, p := range m.packages {
-			for _, imported := range append(p.Types.Imports(), p.Types) {
-				if isClient(imported) && types.Implements(types.NewPointer(imported.Scope().Lookup("Conn").Type()), contract) {
-					return imported
-				}
-			}
-		}
+	if contract, is := t.Underlying().(*types.Interface); is {
+		return m.behind(contract)
 	}
 	return nil
 }
