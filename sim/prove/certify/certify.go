@@ -16,8 +16,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/sim/internal/runner"
@@ -233,7 +231,7 @@ func (p *player) Choose(n int, label string) (v int) {
 	var fault, variant int
 	if p.met < len(p.path) {
 		t = *p.path[p.met]
-		fault, variant, what = parse(p.Deeds[t.Deed])
+		fault, variant, what = steps.Parse(p.Deeds[t.Deed])
 	}
 	switch {
 	case p.met > 0 && label == world.LabelFault:
@@ -257,15 +255,6 @@ func (p *player) Choose(n int, label string) (v int) {
 	}
 	p.chosen(v, label)
 	return v
-}
-
-// parse takes a deed apart: the number of a fault or 0, its variant, and its target or the action.
-func parse(deed string) (fault, variant int, what string) {
-	first, rest, _ := strings.Cut(deed, " ")
-	second, what, _ := strings.Cut(rest, " ")
-	fault, _ = strconv.Atoi(first) // an error is 0, which does not happen there
-	variant, _ = strconv.Atoi(second)
-	return fault, variant, what
 }
 
 // compareInner compares the options of a choice within a step with those that steps of the file have that are the same up

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Step is one step of a file, with the numbers of states, and [Start] or [End] in their place.
@@ -55,6 +57,15 @@ func (s *Set) PathTo(i int) (path []*Step) {
 			return path
 		}
 	}
+}
+
+// Parse takes a deed apart: the number of a fault or 0, its variant, and its target or the action.
+func Parse(deed string) (fault, variant int, what string) {
+	first, rest, _ := strings.Cut(deed, " ")
+	second, what, _ := strings.Cut(rest, " ")
+	fault, _ = strconv.Atoi(first) // an error is 0, which does not happen there
+	variant, _ = strconv.Atoi(second)
+	return fault, variant, what
 }
 
 var errFile = errors.New("not a file of steps, or cut off or altered")
