@@ -94,7 +94,7 @@ public final class ZkTorture implements BeforeEachCallback, AfterAllCallback {
         ask("POST", "/cut?when=before&session=" + name(session));
     }
 
-    /** Loses the reply to the next request of a session, which is carried out. */
+    /** Loses the reply to the next request of a session, which is carried out. (Curator's ensembleTracker makes some.) */
     public void loseReply(long session) throws IOException, InterruptedException {
         ask("POST", "/cut?when=after&session=" + name(session));
     }

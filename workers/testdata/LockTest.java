@@ -19,7 +19,8 @@ class LockTest {
     @RegisterExtension static ZkTorture zk = ZkTorture.start("--size", "3");
 
     static CuratorFramework connect() {
-        CuratorFramework client = CuratorFrameworkFactory.newClient(zk.connectString(), new RetryForever(100));
+        CuratorFramework client = CuratorFrameworkFactory.builder().connectString(zk.connectString())
+                .retryPolicy(new RetryForever(100)).ensembleTracker(false).build();
         client.start();
         return client;
     }
