@@ -29,26 +29,21 @@ type searches struct {
 	most         int // strikes, if not one
 }
 
-// oneFault are no fault, and each single one.
-func oneFault() []world.Faults {
-	all := []world.Faults{world.NoFaults}
-	for f := range world.EveryFault.Each() {
-		all = append(all, f)
-	}
-	return all
+// oneFault are no fault, and each single one of a set.
+func oneFault(of world.Faults) []world.Faults {
+	return slices.Concat([]world.Faults{world.NoFaults}, slices.Collect(of.Each()))
 }
 
 // certified are the searches of results/certificates.md.
 func certified() (all []searches) {
 	few := []world.Faults{world.NoFaults, world.Loss}
 	for _, kind := range []string{"lock", "counter", "election", "rwlock", "semaphore", "barrier"} {
-		all = append(all, searches{kind: kind, recipe: workload.Ours, clients: 2, ops: 1, faults: oneFault()})
+		all = append(all, searches{kind: kind, recipe: workload.Ours, clients: 2, ops: 1, faults: oneFault(world.EveryFault)})
 	}
 	for _, kind := range []string{"queue", "doublebarrier", "twophase"} {
 		all = append(all, searches{kind: kind, recipe: workload.Ours, clients: 2, ops: 1, faults: few})
 	}
-	three := slices.Concat(few[:1], slices.Collect(world.AllFaults.Each()))
-	all = append(all, searches{kind: "lock", recipe: workload.Ours, clients: 3, ops: 1, faults: three},
+	all = append(all, searches{kind: "lock", recipe: workload.Ours, clients: 3, ops: 1, faults: oneFault(world.AllFaults)},
 		searches{kind: "lock", recipe: workload.Ours, clients: 4, ops: 1, faults: few[:1]},
 		searches{kind: "lock", recipe: workload.Ours, clients: 2, ops: 1, faults: []world.Faults{world.Loss, world.Expiry}, most: 2})
 	for _, kind := range []string{"counter", "election", "rwlock", "semaphore", "barrier"} {

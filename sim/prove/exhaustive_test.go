@@ -35,7 +35,12 @@ func (s scribble) Users() []int                     { return slices.Repeat([]int
 func (s scribble) Parents() []string                { return []string{scribbled} }
 func (s scribble) MayWaitForever(*world.World) bool { return false }
 func (s scribble) Judge(w *world.World) (j world.Judgement) {
-	var lines []string
+	lines, _ := told(w)
+	return world.Judgement{Violations: []world.Violation{{Property: strings.Join(lines, "\n")}}}
+}
+
+// told are the calls and returns, in their order, and the step of each.
+func told(w *world.World) (lines []string, steps []int) {
 	for _, op := range w.Ops() {
 		lines = append(lines, fmt.Sprintf("%08d c%d calls %s", op.Call, op.Client, op.Name))
 		if op.Return > 0 {
@@ -43,10 +48,12 @@ func (s scribble) Judge(w *world.World) (j world.Judgement) {
 		}
 	}
 	slices.Sort(lines)
-	for i := range lines {
-		lines[i] = lines[i][9:]
+	for i, line := range lines {
+		var stamp int64
+		fmt.Sscanf(line, "%d", &stamp)
+		lines[i], steps = line[9:], append(steps, world.StepOf(stamp))
 	}
-	return world.Judgement{Violations: []world.Violation{{Property: strings.Join(lines, "\n")}}}
+	return lines, steps
 }
 
 func (s scribble) Run(u *world.User) {

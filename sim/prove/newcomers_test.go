@@ -30,17 +30,15 @@ func (s nameless) Terms() world.Terms {
 }
 
 func (s nameless) Judge(w *world.World) world.Judgement {
-	steps := map[int][]string{}
-	for _, op := range w.Ops() {
-		steps[world.StepOf(op.Call)] = append(steps[world.StepOf(op.Call)], fmt.Sprintf("c%d calls %s", op.Client, op.Name))
-		if op.Return > 0 {
-			steps[world.StepOf(op.Return)] = append(steps[world.StepOf(op.Return)], fmt.Sprintf("c%d: %v %s %v", op.Client, op.Outcome, op.Result, op.Err))
+	lines, steps := told(w)
+	text := ""
+	for i, line := range lines {
+		if i > 0 && steps[i] != steps[i-1] {
+			text += "\n"
 		}
+		text += line + "\n"
 	}
-	text := strings.Join(changesBy(w), "\n")
-	for _, step := range slices.Backward(slices.Sorted(maps.Keys(steps))) {
-		text = strings.Join(steps[step], "\n") + "\n\n" + text
-	}
+	text += "\n" + strings.Join(changesBy(w), "\n")
 	return world.Judgement{Violations: []world.Violation{{Property: s.anonymous(text)}}}
 }
 
@@ -69,11 +67,12 @@ func (s nameless) anonymous(text string) string {
 		}
 		lines := strings.Split(text, "\n")
 		for i, line := range lines {
+			if line == "" {
+				continue
+			}
 			var client int
 			fmt.Sscanf(line, "c%d", &client)
-			if line != "" {
-				lines[i] = fmt.Sprintf("c%d%s", order[client], line[2:])
-			}
+			lines[i] = fmt.Sprintf("c%d%s", order[client], line[2:])
 		}
 		sortSteps(lines)
 		lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" })

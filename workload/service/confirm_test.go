@@ -87,7 +87,7 @@ func exampleOf(t *testing.T, w *workload.Workload, property string, faults world
 	return nil
 }
 
-// toldOfItsOwn says whether a client gets an event between the end of its session and when it learns of that.
+// toldOfItsOwn reports whether a client gets an event between the end of its session and when it learns of that.
 func toldOfItsOwn(trace []world.Step) bool {
 	over := map[int]bool{}
 	for _, s := range trace {

@@ -34,13 +34,12 @@ func speaks(t types.Type) bool {
 	})
 }
 
-// request matches the methods of a connection that ask a server for something.
-var request = regexp.MustCompile(`^(Create|Delete|Get|Set|Exists|Children|Multi|Sync|AddWatch)`)
+// request matches the methods of a connection that ask a server for something, and not SetLogger.
+var request = regexp.MustCompile(`^(Create.*|Delete|Get.*|Set|SetACL|Exists.*|Children.*|Multi.*|Sync|AddWatch)$`)
 
 // behind is the client library whose connection fits an interface of which some methods are requests; nil if there is none.
 func (s *sources) behind(contract *types.Interface) *types.Package {
-	asks := func(f *types.Func) bool { return request.MatchString(f.Name()) }
-	if i := slices.IndexFunc(slices.Collect(contract.Methods()), asks); i < 0 {
+	if !slices.ContainsFunc(slices.Collect(contract.Methods()), func(f *types.Func) bool { return request.MatchString(f.Name()) }) {
 		return nil
 	}
 	for _, p := range s.packages {

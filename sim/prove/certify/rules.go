@@ -200,8 +200,8 @@ func (p *player) options(n int, label string) (take []int) {
 func (p *player) outOfOrder(server int) bool {
 	b := p.view.Dialler()
 	for a := range p.plans[:min(b, len(p.plans))] {
-		if _, at := p.view.Standing(a); at > server && p.plans[a] == p.plans[b] {
-			return p.met == 0 && p.left == p.claim.AtMost
+		if _, at := p.view.Standing(a); p.met == 0 && p.left == p.claim.AtMost && p.plans[a] == p.plans[b] && at > server {
+			return true
 		}
 	}
 	return false
