@@ -271,7 +271,7 @@ func storyOf(out string) (lines []string) {
 // The same property works under go test -fuzz, where coverage guides the choices.
 func TestUsersOwnFuzzing(t *testing.T) {
 	if !testkit.Thorough() {
-		t.Skip("make thorough builds everything once more, for the fuzzer")
+		t.Skip("ZKTORTURE_THOROUGH=all builds everything once more, for the fuzzer")
 	}
 	dir := userModule(t, brokenLock)
 	out, ok := goTest(t, dir, "-run", "^$", "-fuzz", "FuzzMyLock", "-fuzztime", "4000x", "-parallel", "1", ".")

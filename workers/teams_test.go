@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 func need(t *testing.T, packages string, there bool) string {
 	t.Helper()
 	if testing.Short() || !there {
-		t.Skipf("it needs seconds, and %s, which `make clients` installs as root on Debian", packages)
+		t.Skipf("it needs seconds, and %s, which `make tools` installs as root on Debian", packages)
 	}
 	name, err := os.Executable()
 	if err != nil {

@@ -223,7 +223,7 @@ func TestTakeThatSleepsOn(t *testing.T) {
 }
 
 // A few episodes of every recipe that the command knows; none may end with an unknown verdict, and ours are clean. (The
-// simulation of package recipes runs many more.) Here the race detector sees them all. In make thorough every fault has
+// simulation of package recipes runs many more.) Here the race detector sees them all. In ZKTORTURE_THOROUGH=all every fault has
 // struck but those that cannot.
 func TestEveryRecipeIsJudged(t *testing.T) {
 	for _, e := range workload.Entries() {

@@ -61,7 +61,7 @@ func brokenBy(r sim.Result) (properties []string) {
 
 // What a search leaves out hides no bug: of animals, in bounds so small that a search comes to its end without any
 // reduction too, both find the same to be broken, and have seen the same states. Every third animal is tried, all with
-// ZKTORTURE_THOROUGH=all (make thorough).
+// ZKTORTURE_THOROUGH=all.
 func TestReductionsHideNoBug(t *testing.T) {
 	const runs = 500
 	wanted, every := 20, 3

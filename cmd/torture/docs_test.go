@@ -30,17 +30,14 @@ import (
 //	<!-- step: N -->        the patch of step N, which patch -p1 applies in the folder
 //	<!-- patch -->          a diff of such files, for git apply
 //	<!-- shell -->          lines for a shell, which must succeed; may set variables: shell: NAME=VALUE
-//	<!-- task: … -->        commands for a reader's shell, see aTask; they are counted and run in an empty folder
-//	<!-- job: STEP -->      a workflow of GitHub's, of which a step is run
-//	<!-- record: A, B -->   lines of JSON as they are written, one of each of these types: see docsrecord_test.go
 //	<!-- run: COMMAND -->   a command and what it prints; it is run here and must print the same,
 //	                        but for times. COMMAND begins with torture, or go run ./cmd/torture, or torture-campaign, or
 //	                        go test, or go run; it may begin with NAME=VALUE before that, and be followed by
 //	                        ; show: A .. B    only the lines from the first that matches A to the
 //	                                          next that matches B; the rest is shown as …
 //
-// The blocks of a document run in order, in one folder. In make test only README.md runs what it shows; make pages does so
-// with all documents. With -update the output of commands is pasted into the documents.
+// The blocks of a document run in order, in one folder. Only README.md runs what it shows, unless ZKTORTURE_DOCS=all has all documents
+// do so. With -update the output of commands is pasted into the documents.
 func TestDocs(t *testing.T) {
 	root := repository(t)
 	names, err := testkit.Documents(root)
@@ -63,13 +60,10 @@ func repository(t *testing.T) string {
 }
 
 // block is a comment and the fenced block after it.
-var block = regexp.MustCompile("(?m)^<!-- (file|from|step|patch|shell|task|job|record|run)(?:: (.*?))? -->\n```([a-z]*)\n((?:.*\n)*?)```$")
+var block = regexp.MustCompile("(?m)^<!-- (file|from|step|patch|shell|run)(?:: (.*?))? -->\n```([a-z]*)\n((?:.*\n)*?)```$")
 
 // allPages reports whether what pages show is run, and not that of README.md alone.
 func allPages() bool { return os.Getenv("ZKTORTURE_DOCS") == "all" }
-
-// unmarked is the beginning of a block of Go or JSON that no comment is above.
-var unmarked = regexp.MustCompile("(?m)^(?:|[^<\n].*)\n```(?:go|json)\n.*$")
 
 func checkDocument(t *testing.T, root, bin, name string) {
 	text, err := os.ReadFile(name)
@@ -85,9 +79,6 @@ func checkDocument(t *testing.T, root, bin, name string) {
 		comment := match[:bytes.IndexByte(match, '\n')+1]
 		return fmt.Appendf(nil, "%s```%s\n%s```", comment, language, d.carryOut(kind, what, body))
 	})
-	for _, found := range unmarked.FindAll(text, -1) {
-		t.Errorf("no comment says what this is, so nothing compiles or reads it:\n%s", found)
-	}
 	if n, m := bytes.Count(text, []byte("<!-- run:")), d.ran; n != m {
 		t.Errorf("%d comments say run, but %d blocks follow one", n, m)
 	}
@@ -152,9 +143,6 @@ func (d *document) carryOut(kind, what, body string) string {
 		return d.hold(what, d.fromFile(what), body)
 	case "step":
 		return d.hold("step "+what, d.step(what), body)
-	case "record":
-		d.record(what, body)
-		return body
 	case "run":
 		d.ran++
 	}
@@ -162,12 +150,6 @@ func (d *document) carryOut(kind, what, body string) string {
 		return body
 	}
 	switch kind {
-	case "task":
-		d.task(what, body)
-		return body
-	case "job":
-		d.job(what, body)
-		return body
 	case "patch":
 		d.write("block.diff", body)
 		d.tool("git", "apply", "--recount", "block.diff")
@@ -185,7 +167,7 @@ func (d *document) carryOut(kind, what, body string) string {
 	out := atOnce.ReplaceAllString(d.output(strings.Fields(what)), "")
 	want := "$ " + what + "\n" + d.excerpt(out, show)
 	if diff := cmp.Diff(timeless(want), timeless(body)); diff != "" && !*update {
-		d.t.Errorf("%s prints something else (-is, +document); `make docs` pastes it:\n%s", what, diff)
+		d.t.Errorf("%s prints something else (-is, +document); -update pastes it:\n%s", what, diff)
 	}
 	return want
 }
@@ -199,22 +181,6 @@ func importing(what []string) (text string) {
 		text += fmt.Sprintf("\t%q\n", path)
 	}
 	return "package mylock\n\nimport (\n" + text + ")\n\n"
-}
-
-// needed are commands that fail where a program, or what it needs, is not installed.
-var needed = map[string]string{
-	"pytest": python + " -c 'import kazoo, pytest'",
-}
-
-// python is the interpreter for which Debian's packages are.
-const python = "/usr/bin/python3"
-
-// missing is the command that fails because a program is not installed.
-func (d *document) missing(program string) string {
-	if needed[program] == "" || exec.Command("sh", "-c", needed[program]).Run() == nil {
-		return ""
-	}
-	return needed[program]
 }
 
 // output runs a command, before which environment variables may be set, and returns its output.

@@ -74,7 +74,7 @@ var changed = regexp.MustCompile(`(?m)^\+\+\+ b/(.+)$`)
 // hold reports a block that does not show what it should, and returns what that is.
 func (d *document) hold(what, want, body string) string {
 	if diff := cmp.Diff(want, body); diff != "" && !*update {
-		d.t.Errorf("%s is something else (-is, +document); `make docs` pastes it:\n%s", what, diff)
+		d.t.Errorf("%s is something else (-is, +document); -update pastes it:\n%s", what, diff)
 	}
 	return want
 }

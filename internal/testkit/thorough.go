@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Thorough reports whether tests take all that there is to take (make thorough). In make test they take a little.
+// Thorough reports whether tests take all that there is to take (ZKTORTURE_THOROUGH=all). In make test they take a little.
 func Thorough() bool { return os.Getenv("ZKTORTURE_THOROUGH") == "all" }
 
 // Sized is how much a test takes: a little, or all.

@@ -150,7 +150,7 @@ func readsWereStale(t *testing.T, e *ensemble.Ensemble, cut func(leader, followe
 // Of five members two are on one side, with the leader, and three on the other, which elect another.
 func TestPartitionOfFive(t *testing.T) {
 	if !testkit.Thorough() {
-		t.Skip("starts five servers: make thorough does so")
+		t.Skip("starts five servers: ZKTORTURE_THOROUGH=all does so")
 	}
 	e := startPrompt(t, startApart, 5)
 	leader, others := leaderOf(t, e)

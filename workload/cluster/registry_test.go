@@ -15,7 +15,7 @@ func TestRegistry(t *testing.T) {
 	clean(t, Registry(func(c recipes.Conn, path, name string) Registrar { return cluster.NewRegistry(c, path, name) }))
 }
 
-// clean runs a few episodes of a correct recipe (make thorough: 2,000).
+// clean runs a few episodes of a correct recipe (ZKTORTURE_THOROUGH=all: 2,000).
 func clean(t *testing.T, w *workload.Workload) {
 	t.Helper()
 	sim.Check(t, w, sim.WithEpisodes(testkit.Sized(300, 2000)))

@@ -12,7 +12,6 @@ import (
 
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
-	"github.com/zktorture/zktorture/internal/wholefile/formats"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/zoo"
 )
@@ -353,5 +352,3 @@ func (z *zooCmd) write(w io.Writer, catches []zoo.Catch, skipped []zoo.Animal) e
 	}
 	return console.WriteJSON(w, summary)
 }
-
-func init() { formats.Name[zooSummary]("zoo-result") }

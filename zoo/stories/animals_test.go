@@ -90,7 +90,7 @@ func TestGolden(t *testing.T) {
 
 // Every animal's story says what broke, names the sessions and znodes involved and the pivotal step, is small, and
 // contradicts neither itself nor what clients saw. The test takes every sixteenth animal, a few with -short, and all with
-// ZKTORTURE_THOROUGH=all (make thorough), which takes minutes.
+// ZKTORTURE_THOROUGH=all, which takes minutes.
 func TestEveryAnimal(t *testing.T) {
 	testkit.ManyWorlds(t)
 	ids := sample

@@ -3,7 +3,6 @@ package page
 import (
 	"bytes"
 	"encoding/xml"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/zktorture/zktorture/campaign"
 	"github.com/zktorture/zktorture/campaign/failures"
-	"github.com/zktorture/zktorture/internal/browsertest"
 	"github.com/zktorture/zktorture/internal/ciformat"
 	"github.com/zktorture/zktorture/sim"
 )
@@ -77,83 +75,6 @@ func night(t *testing.T) Outcome {
 				entry("gone", failures.Gone, seen, seen, hurt.Job),
 			}, Problems: []string{"a file " + steering}},
 	}
-}
-
-// The report is one page with those of its stories, from a file system: legible, searchable, and nothing in it runs.
-func TestReportInBrowser(t *testing.T) {
-	o := night(t)
-	dir := t.TempDir()
-	if err := o.Write(dir, Stories); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.Write(dir, Stories); err != nil {
-		t.Fatalf("when it is written again: %v", err)
-	}
-	page := filepath.Join(dir, "index.html")
-	raw, err := os.ReadFile(page)
-	if err != nil || steers(string(raw)) || !strings.Contains(string(raw), "pwned") {
-		t.Errorf("something steers: %v", err)
-	}
-	b := browsertest.New(t)
-	for _, scheme := range []browsertest.Scheme{browsertest.Dark, browsertest.Light} {
-		for _, width := range []int{1280, 420} {
-			b.Open(page, int64(width), 800, scheme)
-			browsertest.Eval[bool](b, `[...document.querySelectorAll("details")].forEach((e) => e.open = true), true`)
-			legible(t, b, width)
-		}
-	}
-	if ran := browsertest.Eval[int](b, `document.querySelectorAll("img, b").length`); ran > 0 {
-		t.Errorf("text became %d elements", ran)
-	}
-	for section, want := range map[string][]string{
-		"header": {"violation", "1 new, 1 known, 1 not seen"},
-		"#red":   {"WHY IT IS UNKNOWN", "No result of unit 4: it froze"},
-		"#broken": {"1 new, 1 known", o.Report.Jobs[0].Failures[0].Property, "new", "ongoing", "order", "client",
-			"how " + o.Report.Jobs[0].Job.Kind + " " + o.Report.Jobs[0].Job.Recipe + " breaks "},
-		"#new": {o.Report.Jobs[0].Failures[0].Message, "the story of ", "torture replay stories/job0-0.json",
-			"First seen 2026-11-23 22:00 UTC, commit fedcba98765…"},
-		"#known": {"order", "ongoing", "b came before a",
-			"First seen 2026-11-21 22:00 UTC, commit 0123456789a…, go1.26.8", "torture run lock --seed 1", "once upon a time"},
-		"#unseen":   {"gone", "It is gone <img"},
-		"#zoo":      {"The canary is found at its rate: in 100 of 6,400 episodes", "failures of known bugs, as expected"},
-		"#again":    {"still breaks", "no longer breaks"},
-		"#jobs":     {"violation", "6,000", "loss 900, crash 100"},
-		"#coverage": {"acquire", "49 %"},
-		"#problems": {"a file"},
-		"#facts":    {"fedcba9876543210", "10m0s"},
-	} {
-		got := text(b, section)
-		for _, w := range want {
-			if !strings.Contains(got, w) {
-				t.Errorf("%s lacks %q: %s", section, w, got)
-			}
-		}
-	}
-	b.RefusesForeignScripts(page)
-	b.Open(page, 1280, 800, browsertest.Light)
-	if first := browsertest.Eval[string](b, `[document.querySelector("main section").id, document.querySelectorAll("details[open]").length].join()`); first != "broken,0" {
-		t.Errorf("the page begins with %s open details, want the table of what broke, and the rest folded", first)
-	}
-	for _, link := range browsertest.Eval[[]string](b, `[...document.querySelectorAll("a")].map((a) => a.href)`) {
-		u, err := url.Parse(link)
-		if err != nil || !strings.HasPrefix(u.Path, dir) {
-			t.Fatalf("a link leads to %s", link)
-		}
-		b.Open(u.Path, 1280, 800, browsertest.Light)
-		if title := browsertest.Eval[string](b, "document.title"); !strings.Contains(title,
-			o.Report.Jobs[0].Failures[0].Property) {
-			t.Errorf("%s is %q", link, title)
-		}
-	}
-	file, err := os.Open(filepath.Join(dir, "stories", "job0-0.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	if _, err := sim.ReadCounterexample(file); err != nil {
-		t.Errorf("its counterexample: %v", err)
-	}
-	b.AxeEverywhere(page)
 }
 
 // Of a campaign of which nobody remembers an earlier one all failures are told.

@@ -19,7 +19,6 @@ import (
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/reach"
 	"github.com/zktorture/zktorture/internal/resource/memory"
-	"github.com/zktorture/zktorture/internal/wholefile/formats"
 )
 
 // serveCmd is a ZooKeeper server for tests.
@@ -213,5 +212,3 @@ func (s *serveCmd) openLog(faults *server.Faults) (file io.WriteCloser, strikes 
 	strikes.out, faults.Struck = json.NewEncoder(file), strikes.write
 	return file, strikes, nil
 }
-
-func init() { formats.Name[Ready]("serve-ready") }

@@ -114,9 +114,9 @@ func need(t *testing.T, what string, there bool, packages string) {
 		t.Skip("starts programs that take seconds")
 	case there:
 	case whole || *update:
-		t.Fatalf("%s is not here: `make clients` installs %s as root on Debian", what, packages)
+		t.Fatalf("%s is not here: `make tools` installs %s as root on Debian", what, packages)
 	default:
-		t.Skipf("%s is not here: `make clients` installs %s as root on Debian", what, packages)
+		t.Skipf("%s is not here: `make tools` installs %s as root on Debian", what, packages)
 	}
 }
 

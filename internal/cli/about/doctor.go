@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/wholefile/formats"
 	"github.com/zktorture/zktorture/live/ensemble"
 	"github.com/zktorture/zktorture/live/ensemble/netns"
 	"github.com/zktorture/zktorture/sim"
@@ -287,5 +286,3 @@ func lookAtBrowser(ctx context.Context) (string, error) {
 	}
 	return firstLineOfAny(ctx, programs, "--version")
 }
-
-func init() { formats.Name[Diagnoses]("doctor") }

@@ -11,7 +11,6 @@ import (
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/judges"
-	"github.com/zktorture/zktorture/internal/wholefile/formats"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/linearizability/operations"
 	"github.com/zktorture/zktorture/live"
@@ -264,5 +263,3 @@ func printZoo(w io.Writer, all *Listing) {
 		fmt.Fprintf(w, "%-8s %s\n         breaks %s%s; %s\n", a.ID, a.Title, a.Property, exact, a.Source)
 	}
 }
-
-func init() { formats.Name[Listing]("list") }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/digest"
-	"github.com/zktorture/zktorture/internal/wholefile/formats"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/replay"
@@ -361,5 +360,3 @@ func size(f sim.Found) string {
 
 // Simulates reports whether a backend is a simulated world.
 func Simulates(backend string) bool { return backend == "sim" || backend == "wire" }
-
-func init() { formats.Name[Summary]("run-result") }

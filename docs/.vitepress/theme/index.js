@@ -1,4 +1,0 @@
-import Layout from './Layout.vue'
-import './style.css'
-
-export default { Layout }

@@ -1,8 +1,0 @@
-package worker
-
-import "github.com/zktorture/zktorture/internal/wholefile/formats"
-
-func init() {
-	formats.Name[command]("worker-command")
-	formats.Name[reply]("worker-reply")
-}
