@@ -293,3 +293,23 @@ func TestNotRemembered(t *testing.T) {
 		t.Errorf("once that is fixed it ends with %d:\n%s", code, p.said.String())
 	}
 }
+
+// A known bug that is missed is not ok: whoever says how a campaign ended says the same.
+func TestMissedBug(t *testing.T) {
+	plan, dir := planFile(t, `"jobs": [{"animals": ["T1"]}], "episodes": 20, "unit": 10, "canary": "none"`), filepath.Join(t.TempDir(), "c")
+	parts := t.TempDir()
+	for unit, name := range []string{"0", "1"} {
+		p := command(t, "part", "--plan", plan, "--unit", name, "--out", filepath.Join(parts, name+".json"))
+		if code := p.exit(t); code != 0 {
+			t.Fatalf("unit %d ends with %d", unit, code)
+		}
+	}
+	for _, args := range [][]string{
+		{"start", plan, "--dir", dir, "--workers", "1"}, {"report", dir}, {"merge", "--plan", plan, parts},
+	} {
+		p := command(t, args...)
+		if code := p.exit(t); code != 1 || !strings.Contains(p.said.String(), "T1") {
+			t.Errorf("%s ends with %d:\n%s", args[0], code, p.said.String())
+		}
+	}
+}

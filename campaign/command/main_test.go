@@ -22,7 +22,7 @@ import (
 
 // TestMain is this command, too, with bad locks: tests start it as processes.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && slices.Contains([]string{"start", "work", "status", "report", "part"}, os.Args[1]) {
+	if len(os.Args) > 1 && slices.Contains([]string{"start", "work", "status", "report", "part", "merge"}, os.Args[1]) {
 		Main(badLocks)
 	}
 	if err := workload.Register(badLocks); err != nil {

@@ -29,7 +29,7 @@ func (o Outcome) ci() ciformat.Report {
 	}
 	for i, k := range o.Report.Again {
 		c := ciformat.Case{Name: "known failure " + escape.Text(k.ID), Verdict: sim.VerdictOK}
-		if k.Breaks && !expected(o.Report, i) {
+		if k.Breaks {
 			a := o.again(i, k)
 			c.Verdict = sim.VerdictViolation
 			c.Problems = []ciformat.Problem{{Property: a.Property, Message: fmt.Sprintf("%s: %s: %s", a.Recipe, a.What,
@@ -45,10 +45,10 @@ func (o Outcome) ci() ciformat.Report {
 
 // caseOf is the case of a job.
 func caseOf(job campaign.JobReport) ciformat.Case {
-	c := ciformat.Case{Name: escape.Text(job.Job.String()), Verdict: job.Verdict,
+	c := ciformat.Case{Name: escape.Text(job.Job.String()), Verdict: job.Judged(),
 		Reason: escape.Text(job.Reason)}
-	if job.Job.Animal != "" {
-		c.Verdict = sim.VerdictOK
+	if job.Hunt != nil {
+		c.Problems = []ciformat.Problem{{Property: job.Hunt.Property, Message: escape.Text(job.Hunt.Problem)}}
 		return c
 	}
 	for i, f := range job.Failures {

@@ -6,14 +6,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/zktorture/zktorture/campaign"
 	"github.com/zktorture/zktorture/campaign/torture-campaign/status"
 	"github.com/zktorture/zktorture/internal/escape"
 	"github.com/zktorture/zktorture/sim"
-	"github.com/zktorture/zktorture/zoo"
 )
 
 // Verdict is what a campaign says.
@@ -75,8 +73,9 @@ func judge(s status.Status, r *campaign.Report) Judgement {
 // judging is a judgement that is being made.
 type judging struct {
 	Judgement
-	s     status.Status
-	ended bool
+	s        status.Status
+	ended    bool
+	reported sim.Verdict // of [campaign.Report.Verdict]; "": there is no report
 }
 
 func (j *judging) red(format string, args ...any) {
@@ -89,11 +88,11 @@ func (j *judging) unknown(format string, args ...any) {
 
 func (j *judging) judgement() Judgement {
 	switch {
-	case j.Broken > 0:
+	case j.Broken > 0 || j.reported == sim.VerdictViolation:
 		j.Verdict = Violation
 	case len(j.Red) > 0:
 		j.Verdict = Red
-	case len(j.Unknown) > 0:
+	case len(j.Unknown) > 0 || j.reported == sim.VerdictUnknown:
 		j.Verdict = Unknown
 	case !j.ended:
 		j.Verdict = Running
@@ -173,23 +172,25 @@ func (j *judging) status() {
 	}
 }
 
-// report judges a report.
+// report says why the verdict of a report is what it is.
 func (j *judging) report(r *campaign.Report) {
+	j.reported = r.Verdict()
 	episodes, undecided := 0, []string{}
 	for _, job := range r.Jobs {
 		if !job.Job.Canary {
 			episodes += job.Episodes
 		}
-		switch {
-		case job.Job.Animal != "":
-		case job.Verdict == sim.VerdictViolation:
-			j.Broken += max(len(job.Failures), 1)
-		case job.Verdict != sim.VerdictOK:
+		switch judged := job.Judged(); {
+		case judged == sim.VerdictUnknown:
 			undecided = append(undecided, fmt.Sprintf("%v: %s", job.Job, cmp.Or(job.Reason, "no reason is given")))
+		case judged == sim.VerdictViolation && job.Hunt != nil:
+			j.red("Known bug %s: %s.", job.Job.Animal, job.Hunt.Problem)
+		case judged == sim.VerdictViolation:
+			j.Broken += max(len(job.Failures), 1)
 		}
 	}
-	for i, k := range r.Again {
-		if k.Breaks && !expected(r, i) {
+	for _, k := range r.Again {
+		if k.Breaks {
 			j.Broken++
 		}
 	}
@@ -288,25 +289,6 @@ func canariesOf(s status.Status, r *campaign.Report) (all []*canary) {
 	}
 	return all
 }
-
-// expected reports whether a known failure that was run again is of a recipe that is broken on purpose.
-func expected(r *campaign.Report, known int) bool {
-	if r.Plan == nil || known >= len(r.Plan.Known) || r.Plan.Known[known].Counterexample == nil {
-		return false
-	}
-	c := r.Plan.Known[known].Counterexample
-	return animalRecipes()[[2]string{c.Workload, c.Recipe}]
-}
-
-// animalRecipes are the recipes of the zoo's animals, by kind and name.
-var animalRecipes = sync.OnceValue(func() map[[2]string]bool {
-	recipes := map[[2]string]bool{}
-	for _, a := range slices.Concat(zoo.Animals(), zoo.Skipped()) {
-		w := a.Broken()
-		recipes[[2]string{w.Name(), w.Recipe()}] = true
-	}
-	return recipes
-})
 
 // workerState is what a worker does.
 type workerState string
