@@ -51,7 +51,7 @@ func (call *Call) Waits() bool {
 // (arrived, reply not delivered), or it is completed.
 type Client struct {
 	network Network
-	servers *fakezk.Ensemble
+	servers Servers
 	settle  func()
 
 	conn      fakezk.ConnID
@@ -108,6 +108,14 @@ type Client struct {
 	OnLate func(Told)
 }
 
+// Servers are what a client has of a [fakezk.Ensemble], whose methods these are.
+type Servers interface {
+	Connect(now int64, replica int, asked fakezk.ConnectRequest) (fakezk.ConnID, fakezk.ConnectResponse, error)
+	Request(now int64, id fakezk.ConnID, r *fakezk.Request)
+	Next(id fakezk.ConnID) (fakezk.Message, bool)
+	Drop(id fakezk.ConnID)
+}
+
 type authInfo struct {
 	scheme string
 	auth   []byte
@@ -122,7 +130,7 @@ var ErrRefused = errors.New("fakezk: the server is behind the client and refuses
 
 // NewClient returns a client that is not yet connected. timeout is the session timeout asked for, in milliseconds.
 // await, which may be nil, is called after each goroutine that was woken; it waits until the goroutine is blocked.
-func NewClient(network Network, servers *fakezk.Ensemble, timeout int64, await func()) *Client {
+func NewClient(network Network, servers Servers, timeout int64, await func()) *Client {
 	if await == nil {
 		await = func() {}
 	}

@@ -10,14 +10,14 @@ import (
 // StateHash hashes everything on which depends what the client will do, but for what its goroutines remember: of its own,
 // and what the servers have for it, which others change too. tag names the operation behind a [Call.Tag]: tags themselves
 // may differ where nothing else does.
-func (c *Client) StateHash(v fakezk.View, tag func(int64) int64) (own, others uint64) {
-	h := hasher{view: v, servers: c.servers, tag: tag}
+func (c *Client) StateHash(v fakezk.View, servers *fakezk.Ensemble, tag func(int64) int64) (own, others uint64) {
+	h := hasher{view: v, servers: servers, tag: tag}
 	h.Ints(c.session.Load(), int64(c.server.Load()), int64(c.state.Load()), c.timeout, int64(len(c.creds)))
 	for _, b := range [...]bool{c.connected, c.events.silent, c.closing.Load(), c.closed.Load(), c.killed.Load()} {
 		h.Bool(b)
 	}
 	if c.connected {
-		h.others.Int(int64(v.ConnectionHash(c.servers, c.conn)))
+		h.others.Int(int64(v.ConnectionHash(servers, c.conn)))
 	}
 	for _, list := range [...][]*Call{c.unsent, c.sent, c.waiting} {
 		h.Int(int64(len(list)))

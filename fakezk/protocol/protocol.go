@@ -25,6 +25,18 @@ func Handshake(asked *wire.ConnectRequest) fakezk.ConnectRequest {
 	}
 }
 
+// AppendHandshake appends the frame of a handshake, without its length, as Handshake reads it.
+func AppendHandshake(b []byte, asked fakezk.ConnectRequest) []byte {
+	password := asked.Password
+	if password == nil {
+		password = make([]byte, passwordBytes)
+	}
+	return wire.Append(b, &wire.ConnectRequest{
+		LastZxid: asked.LastZxid, Timeout: int32(asked.Timeout), Session: asked.SessionID, Password: password,
+		ReadOnly: &asked.ReadOnly,
+	})
+}
+
 // ParseRequest reads what follows the header of a client's frame. The operation is set even if the rest is malformed.
 func ParseRequest(op wire.Op, body []byte) (fakezk.Request, error) {
 	r := fakezk.Request{Op: op}
@@ -84,6 +96,60 @@ func fill(r *fakezk.Request, record wire.Record) {
 			fill(&r.Ops[i], op.Record)
 		}
 	}
+}
+
+// AppendRequest appends the frame of a request, without its length: what ParseRequest reads, behind the header.
+func AppendRequest(b []byte, asked Asked, r *fakezk.Request) []byte {
+	b = wire.Append(b, &wire.RequestHeader{Xid: asked.Xid, Op: asked.Op})
+	if record := recordOf(r); record != nil {
+		b = wire.Append(b, record)
+	}
+	return b
+}
+
+// recordOf is what follows the header; nil if nothing does.
+func recordOf(r *fakezk.Request) wire.Record {
+	record := wire.NewRequest(r.Op)
+	switch x := record.(type) {
+	case *wire.PathRequest:
+		x.Path = r.Path
+	case *wire.PathVersionRequest:
+		x.Path, x.Version = r.Path, r.Version
+	case *wire.PathTypeRequest:
+		x.Path, x.Type = r.Path, r.Kind
+	case *wire.WatchRequest:
+		x.Path, x.Watch = r.Path, r.Watch
+	case *wire.CreateRequest:
+		*x = createOf(r)
+	case *wire.CreateTTLRequest:
+		x.CreateRequest, x.TTL = createOf(r), r.TTL
+	case *wire.SetDataRequest:
+		x.Path, x.Data, x.Version = r.Path, r.Data, r.Version
+	case *wire.SetACLRequest:
+		x.Path, x.ACL, x.Version = r.Path, r.ACL, r.Version
+	case *wire.AuthRequest:
+		x.Scheme, x.Auth = r.Scheme, r.Auth
+	case *wire.SetWatchesRequest:
+		*x = setWatchesOf(r)
+	case *wire.SetWatches2Request:
+		x.SetWatchesRequest, x.Persistent, x.Recursive = setWatchesOf(r), r.PersistentWatches, r.RecursiveWatches
+	case *wire.MultiRequest:
+		for i := range r.Ops {
+			x.Ops = append(x.Ops, wire.MultiOp{Op: r.Ops[i].Op, Err: noError, Record: recordOf(&r.Ops[i])})
+		}
+	}
+	return record
+}
+
+// noError stands in front of each operation of a multi's request (MultiTransactionRecord).
+const noError = -1
+
+func createOf(r *fakezk.Request) wire.CreateRequest {
+	return wire.CreateRequest{Path: r.Path, Data: r.Data, ACL: r.ACL, Flags: r.Flags}
+}
+
+func setWatchesOf(r *fakezk.Request) wire.SetWatchesRequest {
+	return wire.SetWatchesRequest{LastZxid: r.RelativeZxid, Data: r.DataWatches, Exist: r.ExistWatches, Childs: r.ChildWatches}
 }
 
 // AppendReply appends the reply to a request. An error has no body, except that a failed login has a null token, and a

@@ -80,9 +80,9 @@ func (c inProcess) Dial(now int64, replica int) error {
 	if c.delivered == nil {
 		return c.Client.Dial(now, replica)
 	}
-	own, others := c.StateHash(fakezk.View{}, sameTag)
+	own, others := c.StateHash(fakezk.View{}, c.delivered.w.servers, sameTag)
 	err := c.Client.Dial(now, replica)
-	if mine, theirs := c.StateHash(fakezk.View{}, sameTag); err == nil || mine != own || theirs != others { // else nobody can tell that it dialled
+	if mine, theirs := c.StateHash(fakezk.View{}, c.delivered.w.servers, sameTag); err == nil || mine != own || theirs != others { // else nobody can tell that it dialled
 		_, connected := c.Connected()
 		c.delivered.add(deliveredDial, int64(replica), c.Session(), int64(HashString(fmt.Sprint(connected, err))))
 	}

@@ -309,7 +309,7 @@ func (w *View) processHash(p *process, v fakezk.View) (own, line uint64) {
 	if d.Bool(p.crashed); p.crashed {
 		d.Int(p.session()) // by which it is named; nothing else of it matters any more
 	} else {
-		mine, servers := p.inProcess.StateHash(v, w.kept.name)
+		mine, servers := p.inProcess.StateHash(v, w.servers, w.kept.name)
 		d.Int(int64(mine))
 		o.Int(int64(servers))
 	}

@@ -508,10 +508,10 @@ type Record struct {
 	Choices      Choices
 	Struck       Faults // that struck at least once
 
-	Talk []Talk // [OverWire] or [ByDialer]
+	Talk []Talk // of all clients with their servers
 }
 
-// Talk is something that passed between a client over the wire and a server, in order, or that happened to the servers.
+// Talk is something that passed between a client and a server, in order, or that happened to the servers.
 type Talk struct {
 	Kind   TalkKind
 	Step   int

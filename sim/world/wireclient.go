@@ -174,10 +174,7 @@ func (c *wireClient) Dial(now int64, replica int) error {
 func (c *wireClient) shakeHands(now int64, replica int) (id fakezk.ConnID, granted fakezk.ConnectResponse, answer []byte, err error) {
 	var asked wire.ConnectRequest
 	wire.Parse(c.line.Hello, &asked) // Knock has tried
-	talk := Talk{Kind: TalkHello, Server: replica, Frame: c.line.Hello, Behind: c.world.behind()}
-	id, granted, err = c.world.servers.Connect(now, replica, protocol.Handshake(&asked))
-	talk.Conn, talk.Session, talk.Refused = int32(id), granted.SessionID, err != nil
-	c.world.noteTalk(talk)
+	id, granted, err = c.world.greet(now, replica, protocol.Handshake(&asked), c.line.Hello)
 	return id, granted, protocol.AppendConnected(nil, &asked, granted), err
 }
 

@@ -380,7 +380,7 @@ func (p *process) launch() {
 // openClient gives a process that begins its client in process.
 func (p *process) openClient() {
 	w := p.world
-	c := goclient.NewClient(w, w.servers, sessionTimeout, w.settle)
+	c := goclient.NewClient(w, w.heard(), sessionTimeout, w.settle)
 	c.Semantics = w.terms.Client
 	c.GUIDSeed, c.HoldEvents = GUIDSeed(p.id, p.incarnation), true
 	c.OnExpired = func(session int64) { p.learnExpiry(w, nil, session) }
