@@ -23,11 +23,6 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// Code over the wire, such as a whole service, runs in its simulated world, by whose clock it lives and in which
-// its processes reach each other. What it has said to the servers there is said to real ones, frame by frame and in the
-// same order. If they answer the same, but for how they call sessions and transactions and for the time, and in another
-// order of names, then this is what such code does on real servers.
-
 // relay says to real servers what was said to simulated ones.
 type relay struct {
 	cfg      Config
@@ -88,8 +83,8 @@ func relayed(ctx context.Context, w *workload.Workload, property string, r *sim.
 			return out, ctx.Err()
 		}
 	}
-	if r.Violation != nil {
-		out.sort(property, len(r.Record.Waits) > 0, []sim.Violation{*r.Violation})
+	if r.Violation != nil && r.Violation.Property == property {
+		out.Violation = r.Violation
 	}
 	return out, nil
 }
@@ -430,23 +425,31 @@ func (l *relay) expire(ctx context.Context, s *relayedSession) error {
 		return nil
 	}
 	s.over = true
-	for server := range l.cfg.Servers {
-		if f := l.follower(server); server == s.server || f != nil && f.lags {
-			continue
-		}
-		return l.through(server, true, func() error {
-			c, answer, err := l.dial(ctx, server, wire.ConnectRequest{
-				Timeout: s.Timeout, Session: s.Session, Password: s.Password, LastZxid: 0, ReadOnly: new(bool),
-			})
-			if err != nil || answer == nil || answer.Session == 0 {
-				return errors.Join(errors.New("the session has ended before"), err)
-			}
-			defer c.Close()
-			c.session = &relayedSession{server: server}
-			return l.request(ctx, c, wire.Append(nil, &wire.RequestHeader{Xid: 1, Op: wire.OpCloseSession}))
-		})
+	others := l.others(s.server)
+	if len(others) == 0 {
+		return errors.New("there is no other server that does not lag, to end the session")
 	}
-	return errors.New("there is no other server that does not lag, to end the session")
+	return l.through(others[0], true, func() error {
+		c, answer, err := l.dial(ctx, others[0], wire.ConnectRequest{
+			Timeout: s.Timeout, Session: s.Session, Password: s.Password, LastZxid: 0, ReadOnly: new(bool),
+		})
+		if err != nil || answer == nil || answer.Session == 0 {
+			return errors.Join(errors.New("the session has ended before"), err)
+		}
+		defer c.Close()
+		c.session = &relayedSession{server: others[0]}
+		return l.request(ctx, c, wire.Append(nil, &wire.RequestHeader{Xid: 1, Op: wire.OpCloseSession}))
+	})
+}
+
+// others are the servers but one that do not lag.
+func (l *relay) others(but int) (all []int) {
+	for server := range l.cfg.Servers {
+		if f := l.follower(server); server != but && (f == nil || !f.lags) {
+			all = append(all, server)
+		}
+	}
+	return all
 }
 
 // follow holds the followers as far behind as those of the simulation are.

@@ -25,7 +25,7 @@ type zooCmd struct {
 	Duration       time.Duration `help:"With --live: the longest time for each known bug." default:"20s" range:">0"`
 	Demo           bool          `help:"Show one bug, its story and its fix, in three minutes, page by page."`
 	NoPause        bool          `name:"no-pause" help:"With --demo: print all pages at once, as is done without a terminal."`
-	Confirm        bool          `help:"Also make each counterexample happen on three real servers, started on this machine. Fixed versions are left out."`
+	Confirm        bool          `help:"Also ask three real servers, started on this machine, what was asked in each counterexample: all answers have to be the same. Fixed versions are left out."`
 	JSON           bool          `name:"json" help:"Print one JSON object, and nothing else, to standard output."`
 	Exact          bool          `help:"Search in exact mode (see torture run --exact), also for known bugs that need it."`
 	Out            string        `placeholder:"DIR" help:"Write the counterexample of each known bug that is found to DIR/ID.json, for torture explain and torture replay. With --demo: a folder for its files, which must not exist; default: a temporary one, which is kept."`
@@ -41,8 +41,6 @@ func (z *zooCmd) Rules() []console.Rule {
 		console.When(!z.Live, "episodes", "cannot be used with --live, because each known bug is looked for during --duration there"),
 		console.When(!z.Live, "fixed-seed confirm exact out", "cannot be used with --live, which does not simulate"),
 		console.When(!z.Confirm, "fixed-seed", "cannot be used with --confirm, which leaves fixed versions out"),
-		console.When(!z.Confirm, "exact",
-			"cannot be used with --confirm, because decisions of the Go runtime cannot be repeated on real servers"),
 	}
 }
 
