@@ -193,7 +193,7 @@ func drawLine(t *rapid.T) world.Step {
 }
 
 // One mistake in recipes of several libraries is one failure, whatever the seed; several mistakes in one recipe that
-// break the same property are several. results/identities.md has all animals.
+// break the same property are several.
 func TestAnimalsAreToldApart(t *testing.T) {
 	same := [][]string{
 		{"W1", "W17", "L13", "E7"},    // the one before is gone when it is to be watched

@@ -11,8 +11,7 @@ import (
 	"github.com/zktorture/zktorture/workload/audit"
 )
 
-// What the judge lets pass of a corrupted history must be in order; most of the corruptions are not. (That
-// this is so is measured against a reference in results/generate.)
+// What the judge lets pass of a corrupted history must be in order; most of the corruptions are not.
 func TestSensitivityOfAPass(t *testing.T) {
 	for _, of := range workload.Kinds() {
 		kind := of.Name

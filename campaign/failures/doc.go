@@ -32,5 +32,5 @@
 // A failure of several recipes is gone if it is gone from all, and new if no recipe had it; new in one of them it is
 // news ([Failure.News]). Those of the zoo's animals are expected and apart ([Failure.Like]), and gone after a search
 // alone. [Store.Known] chooses the counterexamples that the next campaign runs first: a regression suite that grows by
-// itself. How well failures are told apart is in results/identities.md.
+// itself.
 package failures

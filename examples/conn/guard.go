@@ -1,5 +1,5 @@
 // Package conn has code that takes no interface: one type uses a concrete *zk.Conn, the other connects by itself. Both
-// are tested as they are. The package is an example for docs/howto/conn.md.
+// are tested as they are. The package is an example for docs/howto/own-recipe.md.
 package conn
 
 import (

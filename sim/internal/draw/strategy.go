@@ -22,7 +22,7 @@ func add(name, help string, source func(near []world.Choices) episodeSource) (ad
 }
 
 var (
-	_ = add("mix", "patterns, conflicts, pos and random in turns, in shares that were measured (results/search.md)", nil)
+	_ = add("mix", "patterns, conflicts, pos and random in turns, in shares that were measured", nil)
 	_ = add(Stages, "mix in stages: 200 episodes without faults, in which instances race at their start, 200 with loss, expiry and "+
 		"cancel, 400 with all but wrap and reap, which are rare, and then with all", nil)
 	_ = add(Exhaustive, "all executions with at most --at-most faults, each state once", nil)
@@ -71,8 +71,7 @@ func CheckStrategy(name string) error {
 	return nil
 }
 
-// Turns are whose the episodes of a mix are, one after the other. The shares are fitted to half of the zoo's animals:
-// results/search.md.
+// Turns are whose the episodes of a mix are, one after the other. The shares were fitted to half of the known bugs.
 var Turns = [...]string{"patterns", "conflicts", "random", "patterns", "pos", "conflicts", "patterns", "random"}
 
 // episodeSource is a source that can be set to an episode of a campaign.
