@@ -2,18 +2,6 @@ module github.com/zktorture/zktorture/results
 
 go 1.26.0
 
-require (
-	github.com/google/go-cmp v0.7.0
-	github.com/zktorture/zktorture v0.0.0
-	github.com/zktorture/zktorture/campaign v0.0.0
-	github.com/zktorture/zktorture/sim/prove v0.0.0
-	github.com/zktorture/zktorture/zoo v0.0.0
-	golang.org/x/sync v0.24.0
-)
+require github.com/zktorture/zktorture v0.0.0
 
-require (
-	github.com/anishathalye/porcupine v1.3.1 // indirect
-	github.com/go-zookeeper/zk v1.0.4 // indirect
-	golang.org/x/sys v0.49.0 // indirect
-	pgregory.net/rapid v1.3.0 // indirect
-)
+require github.com/anishathalye/porcupine v1.3.1 // indirect

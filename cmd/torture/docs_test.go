@@ -194,7 +194,7 @@ func (d *document) output(args []string) string {
 	}
 	switch {
 	case args[0] == "torture" || args[0] == "./cmd/torture":
-		if line := strings.Join(args, " "); args[1] == "run" && !strings.Contains(line, "--no-shrink") {
+		if line := strings.Join(args, " "); args[1] == "run" && !strings.Contains(line, "--shrink-time") {
 			args = append(slices.Clone(args), "--shrink-time=0s") // what is shown is minimal
 		}
 		var out bytes.Buffer

@@ -3,7 +3,6 @@ module github.com/zktorture/zktorture/cmd/torture
 go 1.26.0
 
 require (
-	github.com/alecthomas/kong v1.17.0
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/go-zookeeper/zk v1.0.4
 	github.com/google/go-cmp v0.7.0
@@ -13,17 +12,12 @@ require (
 	github.com/zktorture/zktorture/zoo v0.0.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/tools v0.51.0
-	pgregory.net/rapid v1.3.0
 )
 
 require (
-	github.com/hashicorp/errwrap v1.1.0 // indirect
-	github.com/hashicorp/go-multierror v1.1.1 // indirect
-	github.com/jotaen/kong-completion v0.0.4 // indirect
-	github.com/pkg/errors v0.9.1 // indirect
-	github.com/posener/complete v1.2.3 // indirect
-	github.com/riywo/loginshell v0.0.0-20200815045211-7d26008be1ab // indirect
+	github.com/alecthomas/kong v1.17.0 // indirect
 	golang.org/x/mod v0.41.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
+	pgregory.net/rapid v1.3.0 // indirect
 )

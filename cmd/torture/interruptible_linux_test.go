@@ -31,7 +31,6 @@ func TestInterruptedWhileReading(t *testing.T) {
 		{"check", "-", "--model", "queue", "--window", "10"},
 		{"explain", pipe}, {"explain", pipe, "--model", "queue"},
 		{"explain", "-", "--model", "queue"}, {"replay", pipe},
-		{"live", "lock", "--servers", "127.0.0.1:1", "--faults-from", pipe},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())

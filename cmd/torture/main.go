@@ -4,10 +4,7 @@ package main
 
 import (
 	"github.com/zktorture/zktorture"
-	_ "github.com/zktorture/zktorture/cmd/torture/operators"  // what who operates servers asks of torture live
-	_ "github.com/zktorture/zktorture/cmd/torture/perfetto"   // torture trace
 	_ "github.com/zktorture/zktorture/cmd/torture/picture"    // torture check --html
-	_ "github.com/zktorture/zktorture/cmd/torture/postmortem" // torture check --txnlog
 	_ "github.com/zktorture/zktorture/cmd/torture/scaffold"   // torture new
 	_ "github.com/zktorture/zktorture/cmd/torture/scan"       // torture scan
 	_ "github.com/zktorture/zktorture/cmd/torture/serving"    // torture serve and proxy

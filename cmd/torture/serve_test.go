@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,10 +52,12 @@ func TestServe(t *testing.T) {
 
 // Ports that other machines can reach are warned of.
 func TestServeWarnsBeyondLoopback(t *testing.T) {
-	p, _ := served(t, "--host", "0.0.0.0", "--control", ":0")
+	t.Chdir(t.TempDir())
+	write(t, "zoo.cfg", "clientPortAddress=0.0.0.0")
+	p, _ := served(t, "--config", "zoo.cfg", "--control", ":0")
 	p.signal()
 	p.wait(console.ExitOK)
-	for _, flag := range []string{"--host", "--control"} {
+	for _, flag := range []string{"clientPortAddress", "--control"} {
 		if said := p.err.String(); !strings.Contains(said, "torture: "+flag+": ") ||
 			strings.Count(said, "can be reached from other machines") != 2 {
 			t.Errorf("%s: %q", flag, said)
@@ -70,42 +71,22 @@ func TestServeWarnsBeyondLoopback(t *testing.T) {
 	}
 }
 
-// With --data a restarted server has its data.
-func TestServeKeepsData(t *testing.T) {
-	dir := t.TempDir()
-	p, at := served(t, "--data", dir)
-	if _, err := client(t, at.Connect).Create("/kept", []byte("x"), 0, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
-	p.signal()
-	p.wait(console.ExitOK)
-	p, at = served(t, "--data", dir)
-	if data, _, err := client(t, at.Connect).Get("/kept"); err != nil || string(data) != "x" {
-		t.Errorf("%q, %v", data, err)
-	}
-	status, _, messages := command(t, "serve", "--data", dir)
-	if status != console.ExitUnknown || !strings.Contains(messages, "another server uses this folder: stop it") {
-		t.Errorf("exit status %d, %s", status, messages)
-	}
-	p.signal()
-	p.wait(console.ExitOK)
-}
-
-// With --faults, faults strike unasked and are logged; the log is a plan, with which they strike the same client again.
+// With --faults, faults strike unasked and are logged; the same seed and requests draw the same.
 func TestServeFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	drawn := struckBy(t, "faults.jsonl", "--size", "3", "--faults", "loss,expiry,kill", "--every", "4", "--seed", "7")
-	planned := struckBy(t, "again.jsonl", "--size", "3", "--faults-from", "faults.jsonl", "--log", "again.jsonl")
-	if d := cmp.Diff(drawn, planned); d != "" {
+	again := struckBy(t, "again.jsonl", "--size", "3", "--faults", "loss,expiry,kill", "--every", "4", "--seed", "7", "--log", "again.jsonl")
+	if d := cmp.Diff(drawn, again); d != "" {
 		t.Error(d)
 	}
 }
 
-// struckBy serves a client until eight faults have struck, and returns what a plan has of them.
+// struckBy serves a client until eight faults have struck, and returns what they were.
 func struckBy(t *testing.T, log string, args ...string) (struck []strike.Strike) {
 	// No session ends because the machine is busy: those whose end is due end once a tick.
-	p, at := served(t, append(args, "--tick", "24h", "--min-session-timeout", "2s", "--max-session-timeout", "2s")...)
-	if (at.Seed != nil) == slices.Contains(args, "--faults-from") {
+	write(t, "zoo.cfg", "tickTime=86400000\nminSessionTimeout=2000\nmaxSessionTimeout=2000\n")
+	p, at := served(t, append(args, "--config", "zoo.cfg")...)
+	if at.Seed == nil {
 		t.Errorf("%+v", at)
 	}
 	c := client(t, at.Connect)
@@ -132,34 +113,15 @@ func struckBy(t *testing.T, log string, args ...string) (struck []strike.Strike)
 // What tags and rules of flags refuse is in TestMisuse.
 func TestServeRefuses(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for name, text := range map[string]string{
-		"bad.jsonl": `{"fault":"quorum","for_ms":1,"client":1,"request":1}` + "\n" + `{"fault":"rain"}`,
-		"lag.jsonl": `{"fault":"lag","target":2,"for_ms":1,"client":1,"request":1}`,
-	} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write(t, "elsewhere.cfg", "clientPortAddress=192.0.2.1")
+	write(t, "bad.cfg", "tickTime=2s")
 	for _, test := range []struct{ args, says string }{
 		{"--size 3 --port 65535", "there are fewer than 3 ports from there on"},
-		{"--host 192.0.2.1", "server 1 cannot listen"},
-		{"--max-session-timeout 1s", "--max-session-timeout 1s is less than --min-session-timeout 4s"},
-		{"--min-session-timeout 1m", "--min-session-timeout 1m0s is more than 20 ticks, 40s"},
-		{"--max-session-timeout 600h", "sessions can take at most 596h31m23.647s"},
-		{"--tick 100h", "sessions can take at most 596h31m23.647s"},
-		{"--user ann", `--user "ann": NAME:PASSWORD is needed`},
-		{"--user ann:a --user ann:b", "--user ann is given twice"},
-		{"--super-digest super:test", "--super-digest is NAME:DIGEST, with what this prints as DIGEST: printf"},
-		{"--reconfig --data d", "--reconfig with --data needs a --port"},
+		{"--config elsewhere.cfg", "server 1 cannot listen"},
+		{"--config none.cfg", "--config none.cfg: no such file"},
+		{"--config bad.cfg", "--config bad.cfg: line 1: tickTime=2s: a whole number from 1 to"},
 		{"--faults loss,lag", "lag cannot strike 1 servers: there are"},
-		{"--faults-from none.jsonl", "--faults-from none.jsonl: no such file"},
-		{"--faults-from /dev/zero", "--faults-from /dev/zero: line 1: "},
-		{"--faults-from .", "--faults-from .: line 1: is a directory"},
-		{"--faults-from bad.jsonl", `--faults-from bad.jsonl: line 2: there is no fault "rain" with the variant "" here`},
-		{"--faults-from lag.jsonl", "--faults-from lag.jsonl: line 1: lag takes 2 servers, and there are 1"},
-		{"--faults-from lag.jsonl --size 3 --log ./lag.jsonl", "--faults-from lag.jsonl is also what --log appends to"},
 		{"--control nowhere", "--control: "},
-		{"--data /dev/null", "data: "},
 		{"--faults all --log no/such/folder", "--log: "},
 	} {
 		t.Run(test.args, func(t *testing.T) {
@@ -168,5 +130,12 @@ func TestServeRefuses(t *testing.T) {
 				t.Errorf("exit status %d, %q, want %q", status, messages, test.says)
 			}
 		})
+	}
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/zktorture/zktorture/internal/cli/output"
 )
 
-// Served servers let a correct recipe pass under all faults, and show what is wrong with a broken one. The faults that
-// struck are a plan.
+// Served servers let a correct recipe pass under all faults, and show what is wrong with a broken one.
 func TestRunOnServed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, test := range []struct {
@@ -18,7 +17,6 @@ func TestRunOnServed(t *testing.T) {
 		status int
 	}{
 		{"lock --serve 3 --episodes 40 --out out", console.ExitOK},
-		{"lock --serve 3 --episodes 10 --faults-from out/faults.jsonl", console.ExitOK},
 		{"lock --serve 1 --episodes 10 --faults kill,stop,loss", console.ExitOK},
 		{"queue --serve 3 --recipe published/DistributedQueue --episodes 60 --faults loss", console.ExitViolation},
 	} {

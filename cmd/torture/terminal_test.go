@@ -59,7 +59,6 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 		{"live", "lock", "--servers", steering},
 		{"live", "lock", "--servers", "127.0.0.1:1", "--auth", "env:" + steering},
 		{"live", "lock", "--servers", "127.0.0.1:1", "--auth", "auth"},
-		{"live", "lock", "--servers", "127.0.0.1:1", "--faults-from", "plan.jsonl"},
 		{"live", "lock", "--servers", "127.0.0.1:1", "--tls-ca", "no" + steering},
 		{"run", "lock", "--episodes", "1", "--out", "no/" + steering + "\x00"},
 		{"check", "queue.jsonl", "--model", "queue"}, {"check", "wrong.jsonl", "--model", "queue"},

@@ -39,7 +39,7 @@ func TestTerminatedWhileMinimising(t *testing.T) {
 	user, terminal := openPTY(t)
 	out := filepath.Join(t.TempDir(), "out")
 	cmd := exec.Command(os.Args[0], "run", "lock", "--recipe", "published/WriteLock", "--episodes", "300", "--seed", "1", "--clients", "4",
-		"--shrink-time", "0s", "--all", "--out", out)
+		"--shrink-time", "0s", "--out", out)
 	cmd.Env = append(os.Environ(), asMain+"=1", "TERM=xterm")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
 	if err := cmd.Start(); err != nil {
@@ -72,7 +72,7 @@ func TestTerminatedWhileMinimising(t *testing.T) {
 func TestTerminatedWhilePrinting(t *testing.T) {
 	dir := t.TempDir()
 	run := exec.Command(os.Args[0], "run", "lock", "--recipe", "published/WriteLock", "--episodes", "20", "--seed", "1",
-		"--no-shrink", "--out", filepath.Join(dir, "found"))
+		"--shrink-time", "1ms", "--out", filepath.Join(dir, "found"))
 	run.Env = append(os.Environ(), asMain+"=1")
 	run.Run()
 	files, _ := filepath.Glob(filepath.Join(dir, "found", "lock-*.json"))
@@ -80,7 +80,7 @@ func TestTerminatedWhilePrinting(t *testing.T) {
 		t.Fatal("nothing was found")
 	}
 	for name, args := range map[string][]string{
-		"run": {"run", "lock", "--recipe", "published/WriteLock", "--episodes", "20", "--seed", "1", "--no-shrink", "--all",
+		"run": {"run", "lock", "--recipe", "published/WriteLock", "--episodes", "20", "--seed", "1", "--shrink-time", "1ms",
 			"--out", filepath.Join(dir, "again")},
 		"replay":  {"replay", files[0]},
 		"explain": {"explain", files[0]},

@@ -110,18 +110,3 @@ func TestWorkersThatLie(t *testing.T) {
 		t.Errorf("its history: exit status %d, %s", status, text)
 	}
 }
-
-// How long a worker may take to get ready, and a client to wait, are the user's to say.
-func TestReadyAndPatience(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for flag, says := range map[string]string{
-		"--ready=200ms":  "it was not ready after 200ms",
-		"--patience=1ms": "--patience 1ms: at least 1s is needed",
-	} {
-		status, _, messages := command(t, "live", "lock", "--serve", "1", "--recipe",
-			"exec:read first; cat", flag)
-		if status != console.ExitUnknown || !strings.Contains(messages, says) {
-			t.Errorf("%s: exit status %d, %s", flag, status, messages)
-		}
-	}
-}

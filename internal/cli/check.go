@@ -21,40 +21,20 @@ import (
 )
 
 type checkCmd struct {
-	File       string        `arg:"" optional:"" help:"A history, one JSON object a line; - is standard input. Or the folder that torture run --out wrote on real servers, even if the run is not finished or was killed. With --txnlog: what clients say that they held, one JSON object a line."`
-	Model      string        `help:"The model to judge against, such as lock or queue: see torture list. Not needed for the folder of a run." default:"" placeholder:"MODEL" enum:",${models}"`
-	Parties    int           `help:"With --model doublebarrier: the number of parties of the barrier." default:"2" range:"1..10000"`
-	Permits    int           `help:"With --model semaphore: the number of permits." default:"1" range:"1.."`
-	StaleReads bool          `help:"Allow peeks, gets and empty polls to return an older state, as ZooKeeper's reads may without a sync."`
-	Window     int64         `help:"Judge while reading, in memory that does not grow with the file. The operations must be in order of their returns, and none of known outcome may last longer than this many stamps (steps or nanoseconds)." placeholder:"STAMPS" range:"1.."`
-	Timeout    time.Duration `help:"The longest time for the history of one object; after it the verdict is unknown." default:"1m" range:">0"`
-	Memory     int64         `help:"The most memory for the search, beside the history itself; if it needs more the verdict is unknown." placeholder:"MB" default:"1024" range:"1..1048576"`
-	HTML       string        `name:"html" placeholder:"OUT.html" help:"If the history breaks the model, write porcupine's picture of the operations that do: how far they can be ordered. torture explain --html tells their story."`
-	TxnLog     `embed:""`
+	File    string        `arg:"" help:"A history, one JSON object a line; - is standard input. Or the folder that torture run --out wrote on real servers, even if the run is not finished or was killed."`
+	Model   string        `help:"The model to judge against, such as lock or queue: see torture list. Not needed for the folder of a run." default:"" placeholder:"MODEL" enum:",${models}"`
+	Parties int           `help:"With --model doublebarrier: the number of parties of the barrier." default:"2" range:"1..10000"`
+	Permits int           `help:"With --model semaphore: the number of permits." default:"1" range:"1.."`
+	Window  int64         `help:"Judge while reading, in memory that does not grow with the file. The operations must be in order of their returns, and none of known outcome may last longer than this many stamps (steps or nanoseconds)." placeholder:"STAMPS" range:"1.."`
+	Timeout time.Duration `help:"The longest time for the history of one object; after it the verdict is unknown." default:"1m" range:">0"`
+	HTML    string        `name:"html" placeholder:"OUT.html" help:"If the history breaks the model, write porcupine's picture of the operations that do: how far they can be ordered. torture explain --html tells their story."`
 }
-
-// TxnLog says what the transaction logs of servers are judged by.
-type TxnLog struct {
-	Dir    string        `name:"txnlog" placeholder:"DIR" help:"Judge the transaction logs of a ZooKeeper server, from its dataDir: which two sessions held a lock, from which zxid to which."`
-	Lock   []string      `placeholder:"PATH" help:"With --txnlog: the folder of a lock's znodes, or its znode; * stands for one name, as in /locks/*. The locks that FILE names are judged anyway."`
-	Guards []string      `placeholder:"PATH=LOCK" help:"With --txnlog: the znode PATH, and what is below it, may be changed by the holder of LOCK only."`
-	Clocks time.Duration `help:"With --txnlog: how much the clocks of clients and of servers differ at most." default:"1s" range:"0s.."`
-}
-
-// CheckTxnLog judges the transaction logs of servers, and what clients say that they held. It is set by functions init, as
-// with [Extend].
-var CheckTxnLog func(c *console.Context, by TxnLog, held io.Reader) error
 
 // Picture draws the operations of a violation, which break the model by themselves. It is set by functions init, as with
 // [Extend].
 var Picture func(linearizability.Model, linearizability.Verdict) (draw func(io.Writer) error, err error)
 
-func (k *checkCmd) Rules() []console.Rule {
-	return append(sizeRules(k.Model), console.When(!k.StaleReads, "window",
-		"cannot be used with --stale-reads, because stale reads are looked up in the whole history"),
-		console.When(k.Dir != "", "lock guards clocks", "needs --txnlog"),
-		console.When(k.Dir == "", "model window stale-reads html", "cannot be used with --txnlog"))
-}
+func (k *checkCmd) Rules() []console.Rule { return sizeRules(k.Model) }
 
 // sizeRules are those of flags that say how large the object of a model is.
 func sizeRules(model string) []console.Rule {
@@ -63,6 +43,9 @@ func sizeRules(model string) []console.Rule {
 		console.When(model == "semaphore", "permits", "needs --model semaphore"),
 	}
 }
+
+// searchMemory is the most memory for a search beside the history itself, in bytes; if it needs more the verdict is unknown.
+const searchMemory = 1 << 30
 
 // judged is the outcome of a check.
 type judged struct {
@@ -92,13 +75,6 @@ func (j judged) blind() string {
 }
 
 func (k *checkCmd) Run(c *console.Context) error {
-	if k.Dir != "" && CheckTxnLog == nil {
-		return errors.New("--txnlog is known to torture, and not to this command")
-	} else if k.Dir != "" {
-		return k.txnLog(c)
-	} else if k.File == "" {
-		return errors.New("expected FILE, a history or a folder of a run, or --txnlog DIR: see torture check --help")
-	}
 	in, err := console.Interruptible(c, k.open)
 	if errors.Is(err, errNoRound) {
 		return k.nothing(c)
@@ -109,8 +85,8 @@ func (k *checkCmd) Run(c *console.Context) error {
 	for _, note := range in.notes {
 		fmt.Fprintf(c.Stderr, "%s: %s\n", k.File, note)
 	}
-	if judges.Knows(in.model.Name) && (k.Window > 0 || k.StaleReads) {
-		return fmt.Errorf("histories of a %s are judged whole, by the judge of that kind: leave out --window and --stale-reads", in.model.Name)
+	if judges.Knows(in.model.Name) && k.Window > 0 {
+		return fmt.Errorf("histories of a %s are judged whole, by the judge of that kind: leave out --window", in.model.Name)
 	}
 	judge := k.whole
 	if k.Window > 0 {
@@ -128,18 +104,6 @@ func (k *checkCmd) Run(c *console.Context) error {
 		return fmt.Errorf("%s: the history is empty, so there is nothing to judge", k.File)
 	}
 	return k.show(c, in.model, j)
-}
-
-func (k *checkCmd) txnLog(c *console.Context) error {
-	if k.File == "" {
-		return CheckTxnLog(c, k.TxnLog, strings.NewReader(""))
-	}
-	held, err := console.Interruptible(c, func() (*os.File, error) { return openHistory(k.File) })
-	if err != nil {
-		return console.OfFile(k.File, err)
-	}
-	defer held.Close()
-	return CheckTxnLog(c, k.TxnLog, held)
 }
 
 // nothing is the verdict on a run without any history.
@@ -170,15 +134,12 @@ func (k *checkCmd) whole(model linearizability.Model, in io.Reader) (judged, err
 	if err != nil {
 		return judged{}, err
 	}
-	if k.StaleReads {
-		history = histories.StaleReads(history)
-	}
 	j := judged{grants: map[string]*worker.Grants{}, history: history}
 	for _, op := range history {
 		j.add(op)
 	}
-	memory.LimitHeap(k.Memory << 20)
-	options := linearizability.Options{Timeout: k.Timeout, MemoryLimit: k.Memory << 20}
+	memory.LimitHeap(searchMemory)
+	options := linearizability.Options{Timeout: k.Timeout, MemoryLimit: searchMemory}
 	j.verdicts = judgeHistory(model, history, options)
 	return j, nil
 }

@@ -19,7 +19,7 @@ import (
 // recipes. An unbroken property passes only if the run was decided.
 func (t *Trial) ciOf(result sim.Result, problems []ciformat.Problem) ciformat.Report {
 	report := ciformat.Report{
-		Title: fmt.Sprintf("%s (%s) on %s", result.Workload, result.Recipe, t.backend), Verdict: output.WithThresholds(result.Verdict, t.thresholds),
+		Title: fmt.Sprintf("%s (%s) on %s", result.Workload, result.Recipe, t.backend), Verdict: result.Verdict,
 		Seconds: result.Elapsed.Seconds(),
 		Facts: [][2]string{{"run", output.CountLine(result)}, {"origin", output.OriginLine(result)},
 			{"faults struck", output.FaultLine(result.Struck)}},
@@ -38,10 +38,6 @@ func (t *Trial) ciOf(result sim.Result, problems []ciformat.Problem) ciformat.Re
 	}
 	for _, p := range problems {
 		report.Breaks(p)
-	}
-	for _, l := range t.thresholds {
-		report.Cases = append(report.Cases, ciformat.Case{Name: l.Name(), Help: "a threshold", Verdict: l.Verdict, Reason: l.String(),
-			Problems: []ciformat.Problem{{Property: "threshold", Message: l.String()}}})
 	}
 	return report
 }

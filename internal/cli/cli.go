@@ -5,21 +5,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"html/template"
 	"maps"
 	"os"
 
 	"github.com/alecthomas/kong"
-	kongcompletion "github.com/jotaen/kong-completion"
 
 	"github.com/zktorture/zktorture/internal/cli/about"
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/internal/manual"
 	"github.com/zktorture/zktorture/internal/resource/memory"
-	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/live/worker"
-	"github.com/zktorture/zktorture/story/index"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -31,16 +26,13 @@ type cli struct {
 	Replay  replayCmd  `cmd:"" group:"everyday" help:"Run a counterexample again, step by step."`
 	Check   checkCmd   `cmd:"" group:"everyday" help:"Judge a recorded history."`
 
-	Live   liveCmd         `cmd:"" group:"servers" help:"Test a recipe under faults, on servers: started for it, or yours."`
-	Clean  cleanCmd        `cmd:"" hidden:"" help:"List what killed runs have left on your servers; with --yes, delete it."`
-	Doctor about.DoctorCmd `cmd:"" group:"servers" help:"Check what works on this machine, and how to install what is missing."`
+	Live  liveCmd  `cmd:"" group:"servers" help:"Test a recipe under faults, on servers: started for it, or yours."`
+	Clean cleanCmd `cmd:"" group:"servers" help:"List what killed runs have left on your servers; with --yes, delete it."`
 
 	List about.ListCmd `cmd:"" group:"more" help:"List kinds, recipes, faults, strategies, models and properties."`
 	kong.Plugins
 
-	Coverage   coverageCmd               `cmd:"" hidden:"" passthrough:"" help:"Run a recipe in simulation, and list what was never drawn: torture run --coverage."`
-	Worker     workerCmd                 `cmd:"" hidden:"" help:"Serve a recipe to a runner, with the protocol of docs/workers.md."`
-	Completion kongcompletion.Completion `cmd:"" hidden:"" help:"Print how a shell is made to complete command lines."`
+	Worker workerCmd `cmd:"" hidden:"" help:"Serve a recipe to a runner, with the protocol of docs/workers.md."`
 
 	Version kong.VersionFlag `help:"Print the version, commit, date, version of Go and platform."`
 }
@@ -57,15 +49,6 @@ var extensions []func() any
 func Extend(fresh func() any, said manual.Manual) {
 	extensions = append(extensions, fresh)
 	maps.Copy(Manual, said)
-}
-
-// Operators is what a program has for those who operate servers: it watches a run on them until stop is called, and makes
-// a part of the page about it. Thresholds reads what --threshold says, and returns what judges the folder of a run by it.
-// It is set by functions init, as with [Extend].
-var Operators struct {
-	Watch      func(c *console.Context, on live.Servers, out *output.Folder) (stop func())
-	Section    func(dir string, run index.Begin) template.HTML
-	Thresholds func(given []string) (judge func(dir string) ([]output.Threshold, error), err error)
 }
 
 // Main is the command torture with additional kinds, or additional recipes of existing kinds, as
@@ -108,18 +91,6 @@ func runGuarded(ctx context.Context, args []string, s console.Streams) int {
 const description = `Runs ZooKeeper recipes under injected faults, and judges what the clients saw.
 
 Exit status: 0 no violation, 1 violation, 2 unknown verdict or error.`
-
-// coverageCmd is run with --coverage.
-type coverageCmd struct {
-	Args []string `arg:"" optional:"" help:"The kind and the flags of torture run."`
-}
-
-func (k *coverageCmd) Run(c *console.Context) error {
-	if exit := runGuarded(c, append([]string{"run", "--coverage"}, k.Args...), c.Streams); exit != console.ExitOK {
-		return console.VerdictError(exit)
-	}
-	return nil
-}
 
 // workerCmd is this program as a worker: see docs/workers.md.
 type workerCmd struct {

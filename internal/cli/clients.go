@@ -88,7 +88,7 @@ func (r *liveCmd) startWorkers(all *clients, command string, out *output.Folder,
 	}
 	ctx, cancel := context.WithCancelCause(all.ctx)
 	all.ctx = ctx
-	cfg := worker.Config{Command: command, Kind: r.Kind, SessionTimeout: LiveSession, StartTimeout: r.Ready,
+	cfg := worker.Config{Command: command, Kind: r.Kind, SessionTimeout: LiveSession,
 		Stderr: &boundedLog{out: stderr, left: stderrMax}, Fail: cancel}
 	all.start = func(ctx context.Context) (*live.Session, error) {
 		return openWorker(ctx, cfg, way, servers, observer)

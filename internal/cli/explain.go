@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/zktorture/zktorture/internal/cli/about"
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/escape"
 	"github.com/zktorture/zktorture/internal/wholefile"
@@ -27,21 +28,14 @@ import (
 )
 
 type explainCmd struct {
-	File    string        `arg:"" name:"what" help:"A counterexample that torture run has written; a story that --json has written; with --model, a history as for torture check; a folder of results, of torture run --out, which gets an index.html and a page for each story; or a property (see torture list properties)."`
-	Model   string        `help:"The model to judge a history against, such as lock or queue: see torture list." default:"" placeholder:"MODEL" enum:",${models}"`
-	Parties int           `help:"With --model doublebarrier: the number of parties of the barrier." default:"2" range:"1..10000"`
-	Permits int           `help:"With --model semaphore: the number of permits." default:"1" range:"1.."`
-	Timeout time.Duration `help:"The longest time to judge the history of one object." default:"1m" range:">0"`
-	Around  int           `help:"The number of operations to show before and after each one that matters." default:"3" range:"0.."`
-	JSON    bool          `name:"json" help:"Print the story as one JSON object instead."`
-	Beside  string        `placeholder:"FILE|RECIPE|fixed" help:"Show a second run beside it: that of another such file, or the same choices with another recipe, such as the fixed version of a known bug. Default with --html: fixed, if there is one."`
-	HTML    string        `name:"html" placeholder:"OUT.html" help:"Write the story as a page to this file instead; - is standard output."`
+	File  string `arg:"" name:"what" help:"A counterexample that torture run has written; a story that --json has written; with --model, a history as for torture check; a folder of results, of torture run --out, which gets an index.html and a page for each story; or a property (see torture list properties)."`
+	Model string `help:"The model to judge a history against, such as lock or queue: see torture list." default:"" placeholder:"MODEL" enum:",${models}"`
+	JSON  bool   `name:"json" help:"Print the story as one JSON object instead."`
+	HTML  string `name:"html" placeholder:"OUT.html" help:"Write the story as a page to this file instead; - is standard output."`
 }
 
 func (e *explainCmd) Rules() []console.Rule {
-	return append(sizeRules(e.Model),
-		console.When(e.Model != "", "timeout around", "needs --model"),
-		console.When(!e.JSON, "html", "cannot be used with --json"))
+	return []console.Rule{console.When(!e.JSON, "html", "cannot be used with --json")}
 }
 
 // Run executes the command. Its status is 0 if a story was told.
@@ -53,8 +47,8 @@ func (e *explainCmd) Run(c *console.Context) error {
 	case err != nil:
 		i := slices.IndexFunc(story.AllAdvice(), func(a story.Advice) bool { return slices.Contains(a.Properties, e.File) })
 		switch {
-		case i >= 0 && (e.JSON || e.HTML != "" || e.Beside != ""):
-			return fmt.Errorf("%s is a property, and has no story: leave out --json, --html and --beside", e.File)
+		case i >= 0 && (e.JSON || e.HTML != ""):
+			return fmt.Errorf("%s is a property, and has no story: leave out --json and --html", e.File)
 		case i >= 0:
 			printAdvice(c.Stdout, e.File, story.AllAdvice()[i])
 			return nil
@@ -101,31 +95,40 @@ func printAdvice(w io.Writer, property string, a story.Advice) {
 	}
 }
 
+// story tells the story of the file.
 func (e *explainCmd) story(c *console.Context) (*story.Story, error) {
-	s, err := e.storyOf(c, e.File)
-	if err == nil && (e.Beside != "" || e.HTML != "") {
-		err = e.compare(c, s)
-	}
-	return s, err
-}
-
-// storyOf tells the story of a file.
-func (e *explainCmd) storyOf(c *console.Context, file string) (*story.Story, error) {
-	format := formatOf(file)
+	format := formatOf(e.File)
 	switch {
 	case format == story.Format:
-		return readFile(file, reading.Read)
+		return readFile(e.File, reading.Read)
 	case e.Model != "" && format == "":
-		return e.ofHistory(c, file)
+		return e.ofHistory(c)
 	}
-	example, w, err := loadExample(c, file)
-	if err != nil && strings.HasSuffix(file, ".jsonl") {
+	example, w, err := loadExample(c, e.File)
+	if err != nil && strings.HasSuffix(e.File, ".jsonl") {
 		err = fmt.Errorf("%w; if it is a history, say what it is judged against by --model", err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return tell(c, w, example, file)
+	s, err := tell(c, w, example, e.File)
+	if err == nil && e.HTML != "" {
+		knownBug(c, s)
+	}
+	return s, err
+}
+
+// knownBug adds the command that hunts the bug that the recipe of a story is known for, if it is for one.
+func knownBug(c *console.Context, s *story.Story) {
+	if about.Zoo == nil {
+		return
+	}
+	for _, bug := range about.Zoo() {
+		if bug.Kind == s.Workload && bug.Recipe == s.Recipe {
+			s.Commands = append(s.Commands, story.Command{Name: "known bug " + bug.ID, Line: c.Self + " zoo " + bug.ID})
+			return
+		}
+	}
 }
 
 // formatOf returns the format that a file names at its begin, "" if it is neither of a story nor of a counterexample.
@@ -156,16 +159,16 @@ func readFile[T any](name string, read func(io.Reader) (T, error)) (what T, err 
 }
 
 // ofHistory tells of the first object whose operations are not in order.
-func (e *explainCmd) ofHistory(c *console.Context, file string) (*story.Story, error) {
-	model, err := modelNamed(e.Model, linearizability.Parameters{Parties: e.Parties, Permits: e.Permits})
+func (e *explainCmd) ofHistory(c *console.Context) (*story.Story, error) {
+	model, err := modelNamed(e.Model, linearizability.Parameters{Parties: 2, Permits: 1})
 	if err != nil {
 		return nil, err
 	}
-	history, err := readHistory(file)
+	history, err := readHistory(e.File)
 	if err != nil {
 		return nil, err
 	}
-	verdicts := judgeHistory(model, history, linearizability.Options{Timeout: e.Timeout})
+	verdicts := judgeHistory(model, history, linearizability.Options{Timeout: time.Minute})
 	worst := linearizability.Worst(verdicts)
 	if worst == linearizability.Ok {
 		return nil, fmt.Errorf("there is no story: judged as %s, its %d operations are in order", e.Model, len(history))
@@ -175,8 +178,8 @@ func (e *explainCmd) ofHistory(c *console.Context, file string) (*story.Story, e
 		return nil, fmt.Errorf("there is no story: unknown: %s", verdicts[i].Reason)
 	}
 	of := slices.DeleteFunc(history, func(o linearizability.Operation) bool { return o.Object != verdicts[i].Object })
-	s := stamps.Verdict(e.Model, of, verdicts[i], e.Around)
-	s.Commands = []story.Command{{Name: "judge", Line: fmt.Sprintf("%s check %s --model %s", c.Self, c.File(file), e.Model)}}
+	s := stamps.Verdict(e.Model, of, verdicts[i], 3)
+	s.Commands = []story.Command{{Name: "judge", Line: fmt.Sprintf("%s check %s --model %s", c.Self, c.File(e.File), e.Model)}}
 	return s, nil
 }
 

@@ -1,15 +1,11 @@
 package cli
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
-	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/live/ensemble/netns"
 	"github.com/zktorture/zktorture/live/worker"
@@ -19,10 +15,6 @@ import (
 // faults are those of a run on real servers. "all" leaves out those that cannot strike there; naming one is
 // an error.
 func (r *liveCmd) faults(w *workload.Workload) (strike.Set, error) {
-	if r.plan != nil {
-		set := r.plan.Faults()
-		return set, r.strikable(w, set)
-	}
 	set := r.Faults.set
 	if !strings.Contains(r.Faults.text, "all") {
 		return set, r.strikable(w, set)
@@ -47,8 +39,8 @@ func (r *liveCmd) strikable(w *workload.Workload, set strike.Set) error {
 
 // noProcesses says why clients cannot be in processes of their own, or returns nil.
 func (r *liveCmd) noProcesses(w *workload.Workload) error {
-	if r.Auth != "" || r.Rate != 0 {
-		return fmt.Errorf("clients in processes of their own do not support --auth and --rate: leave them out")
+	if r.Auth != "" {
+		return fmt.Errorf("clients in processes of their own do not support --auth: leave it out")
 	}
 	_, err := worker.InProcesses(w)
 	return err
@@ -77,7 +69,7 @@ func (r *liveCmd) why() string {
 
 // partitions reports whether servers may be partitioned, for which they need network namespaces.
 func (r *liveCmd) partitions() bool {
-	drawn := r.may&live.ServerFaults == strike.SetOf(strike.Leader) && r.plan == nil
+	drawn := r.may&live.ServerFaults == strike.SetOf(strike.Leader)
 	return r.may.Has(strike.Partition) || drawn && r.nodes > 1
 }
 
@@ -91,43 +83,4 @@ func (r *liveCmd) gainNetworks() error {
 			r.may&^live.ServerFaults, r.may&live.ServerFaults&^strike.SetOf(strike.Partition))
 	}
 	return nil
-}
-
-// readPlan reads the fault plan, if the user gave one.
-func (r *liveCmd) readPlan() (*live.FaultPlan, error) {
-	if r.Repeat == "" {
-		return nil, nil
-	}
-	plan, err := readFile(r.Repeat, live.ReadFaultPlan)
-	if err != nil {
-		return nil, console.OfFile("--faults-from "+r.Repeat, err)
-	}
-	for _, f := range plan.Servers {
-		if err := f.Validate(r.nodes); err != nil {
-			return nil, fmt.Errorf("--faults-from %s: %w", r.Repeat, err)
-		}
-	}
-	return plan, nil
-}
-
-// planRounds is the default number of rounds of a printed plan.
-const planRounds = 100
-
-// printPlan prints the faults that the seed draws, in the format of --faults-from.
-func (r *liveCmd) printPlan(c *console.Context, w *workload.Workload) error {
-	unopened := func(context.Context) (*live.Session, error) { return nil, errors.New("a plan opens no sessions") }
-	cfg := r.config()
-	cfg.Rounds, cfg.Duration = cmp.Or(cfg.Rounds, planRounds), cmp.Or(cfg.Duration, liveDuration)
-	foreign := strings.HasPrefix(r.Recipe, worker.Foreign)
-	if !foreign && !r.processesOnly() {
-		cfg.Open = unopened
-	}
-	if foreign || r.needsProcesses() {
-		cfg.Start = unopened
-	}
-	plan, err := live.DrawPlan(w, cfg)
-	if err != nil {
-		return err
-	}
-	return plan.Write(c.Stdout)
 }

@@ -31,7 +31,7 @@ func explainFolder(c *console.Context, dir string) error {
 			return tell(c, w, e, file)
 		},
 		Model:    output.ModelOf,
-		Section:  Operators.Section,
+		Section:  serversSection,
 		Command:  c.Self,
 		File:     c.File,
 		Progress: func(file string) { fmt.Fprintf(c.Stderr, "looking at %s\n", file) },

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -23,6 +22,7 @@ import (
 	"github.com/zktorture/zktorture/live/ensemble/link"
 	"github.com/zktorture/zktorture/live/ensemble/proxy"
 	"github.com/zktorture/zktorture/live/worker"
+	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/recipes/zkclient"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story/index"
@@ -36,34 +36,23 @@ type liveCmd struct {
 	Serve    int           `placeholder:"NUMBER" help:"Start 1, 3 or 5 servers such as torture serve has, in memory: no Java is needed." range:"1,3,5"`
 	Servers  string        `placeholder:"A:2181,…" help:"Use your servers, at these addresses, perhaps with a /chroot. They are never harmed: faults hit clients only."`
 	Root     string        `placeholder:"PATH" help:"With --servers: the path below which all znodes are made. It must be missing or empty, and is removed at the end. Default: a new one."`
-	Rate     float64       `placeholder:"NUMBER" help:"With --servers: maximum requests a second, of all clients together." range:"1.."`
 	Faults   liveFaults    `default:"all" placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out. Default: every fault that these servers can have."`
-	Repeat   string        `name:"faults-from" placeholder:"FILE" help:"Repeat the faults of this file, the DIR/faults.jsonl of an earlier run, perhaps edited. Default: the seed draws them."`
-	Print    bool          `name:"print-faults" help:"Run nothing, and print the faults that the seed draws, for --faults-from: for --episodes rounds (100 by default), and for the servers within --duration."`
 	Episodes int           `help:"The number of episodes. Default: as many as --duration allows." range:"1.."`
 	Duration time.Duration `help:"How long to run. Default: 30s, or until --episodes are done." range:">0"`
-	Patience time.Duration `help:"How long a client waits, without faults, before it counts as waiting forever; longer where servers are slow. The run ends when servers are away for twice as long. Default: 10s, longer with --rate." range:">0"`
-	Ready    time.Duration `help:"How long a worker process may take until it is ready, not counting the time in which it could not run. Default: 30s." range:">0"`
-	Limits   []string      `name:"threshold" placeholder:"p99=200ms" help:"What operations may take while nothing strikes: p50, p99 or max, of each operation or of one, as in release:max=1s. With --out. If one takes longer the exit status is 1, although no promise broke; 2 if none can be told."`
 	Trial    `embed:""`
 
 	reach.AccessFlags `embed:""`
 
-	nodes   int // of servers: those of the user are taken for three
-	plan    *live.FaultPlan
+	nodes   int          // of servers: those of the user are taken for three
 	may     strike.Set   // strike …
 	servers live.Servers // … these, or nil
-	judge   func(dir string) ([]output.Threshold, error)
 }
 
 func (r *liveCmd) Rules() []console.Rule {
-	return append(r.AccessFlags.Rules(), r.Rule(),
-		console.When(r.Servers != "", "root rate auth tls-ca tls-key tls-cert tls-server-name", "needs --servers"),
+	return append(r.AccessFlags.Rules(),
+		console.When(r.Servers != "", "root auth tls-ca tls-key tls-cert tls-server-name", "needs --servers"),
 		console.When(r.Servers == "", "start serve", "cannot be used with --servers"),
-		console.When(r.Start == 0, "serve", "cannot be used with --start"),
-		console.When(r.Repeat == "", "faults", "cannot be used with --faults-from, because the file determines what strikes"),
-		console.When(r.Out != "", "threshold", "needs --out, where the latencies are"),
-		console.When(!r.Print, "faults-from json out junit summary metrics", "cannot be used with --print-faults, because it runs nothing"))
+		console.When(r.Start == 0, "serve", "cannot be used with --start"))
 }
 
 func (r *liveCmd) Run(c *console.Context) error {
@@ -74,32 +63,16 @@ func (r *liveCmd) Run(c *console.Context) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case strings.HasPrefix(r.Recipe, worker.Foreign) && (r.Auth != "" || r.Rate != 0):
-		return fmt.Errorf("a recipe that another program serves does not support --auth and --rate: leave them out")
-	case r.Patience != 0 && r.Patience < time.Second:
-		return fmt.Errorf("--patience %v: at least 1s is needed, in which a run takes its own pulse twenty times", r.Patience)
-	case len(r.Limits) > 0 && Operators.Thresholds == nil:
-		return errors.New("--threshold is known to torture, and not to this command")
-	}
-	if len(r.Limits) > 0 {
-		if r.judge, err = Operators.Thresholds(r.Limits); err != nil {
-			return fmt.Errorf("--threshold: %w", err)
-		}
-	}
-	if r.plan, err = console.Interruptible(c, r.readPlan); err != nil {
-		return err
+	if strings.HasPrefix(r.Recipe, worker.Foreign) && r.Auth != "" {
+		return fmt.Errorf("a recipe that another program serves does not support --auth: leave it out")
 	}
 	if r.may, err = r.faults(w); err != nil {
 		return err
 	}
-	if r.Print {
-		return r.printPlan(c, w)
-	}
 	if err := r.gainNetworks(); err != nil {
 		return err
 	}
-	begin := index.Begin{Workload: r.Kind, Faults: r.Faults.text, Plan: r.Repeat, Episodes: r.Episodes,
+	begin := index.Begin{Workload: r.Kind, Faults: r.Faults.text, Episodes: r.Episodes,
 		Duration: r.Duration.Seconds(), Nodes: cmp.Or(r.Start, r.Serve)}
 	on := map[string]func(*console.Context, *workload.Workload, *output.Folder) error{
 		"serve": r.onServed, "ensemble": r.onEnsemble, "live": r.onLive}[r.backend]
@@ -161,11 +134,13 @@ const (
 
 	LiveSession  = 2 * time.Second
 	liveDuration = 30 * time.Second // of a run, by default
+
+	workersMax = 8                // rounds that run concurrently
+	patience   = 10 * time.Second // an operation that waits for longer, without faults, waits for ever
 )
 
 func (r *liveCmd) onServers(c *console.Context, w *workload.Workload, out *output.Folder, way reach.Access, servers,
 	chroot string) error {
-	way.Around = inTurn(pace(r.Rate), r.meter.Observe)
 	history, err := out.Create(index.HistoryName)
 	if err != nil {
 		return err
@@ -187,13 +162,10 @@ func (r *liveCmd) onServers(c *console.Context, w *workload.Workload, out *outpu
 	}
 	bar := output.NewBar(c, r.JSON, r.Episodes, cmp.Or(r.Duration, liveDuration))
 	cfg := r.config()
-	cfg.Root, cfg.Servers, cfg.Workers, cfg.Patience = root, r.servers, workers(r.Rate), cmp.Or(r.Patience, patience(r.Rate))
+	cfg.Root, cfg.Servers, cfg.Workers, cfg.Patience = root, r.servers, workersMax, patience
 	cfg.Open, cfg.Start, cfg.Processes = clients.open, clients.start, clients.starts
 	cfg.Admin = func(ctx context.Context) (*live.Session, error) { return OpenSession(ctx, way, servers, false) }
-	cfg.History, cfg.Strikes, cfg.Progress = history, strikes, r.meter.Following(bar.Show)
-	if Operators.Watch != nil {
-		defer Operators.Watch(c, r.servers, out)()
-	}
+	cfg.History, cfg.Strikes, cfg.Progress = history, strikes, bar.Show
 	result, err := live.Run(clients.ctx, w, cfg)
 	bar.Line.End()
 	if err := cmp.Or(clients.failed(), err); err != nil {
@@ -204,11 +176,6 @@ func (r *liveCmd) onServers(c *console.Context, w *workload.Workload, out *outpu
 		fmt.Fprintf(c.Stderr, "torture: %v\n", err)
 	}
 	result.Asked = r.Episodes
-	if r.judge != nil {
-		if r.thresholds, err = r.judge(out.Dir); err != nil {
-			return err
-		}
-	}
 	return r.report(c, w, out, result, out.Histories(result))
 }
 
@@ -232,7 +199,7 @@ func rootBelow(chroot, root string) (string, error) {
 func (r *liveCmd) config() live.Config {
 	return live.Config{
 		Seed: *r.Seed, Rounds: r.Episodes, Duration: r.Duration, Clients: r.Clients, Ops: r.Ops,
-		Faults: r.may, Plan: r.plan, Nodes: r.nodes, Timeout: LiveSession,
+		Faults: r.may, Nodes: r.nodes, Timeout: LiveSession,
 	}
 }
 
@@ -255,7 +222,7 @@ func OpenSession(ctx context.Context, way reach.Access, servers string, linked b
 		}
 		return nil, err
 	}
-	session.Conn = way.Observed(conn)
+	session.Conn = recipes.WithEvents(conn, conn.Events())
 	session.Close = func() {
 		conn.Close()
 		closeLink(session.Link)

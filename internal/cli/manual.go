@@ -104,23 +104,12 @@ var Manual = manual.Manual{
 			Line: "torture explain counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
 		{Meaning: "Write it as a page.",
 			Line: "torture explain --html story.html counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
-		{Meaning: "Explain a history that is a violation.", Unrun: true,
-			Line: "torture explain history.jsonl --model lock"},
 		{Meaning: "Write index.html for a folder of results, and a page for each story.", Line: "torture explain counterexamples"},
 		{Meaning: "Say what it means that a lock leaves an orphan, and what helps.", Line: "torture explain orphan"},
 	}},
-	"doctor": {
-		Statuses: []manual.Status{
-			{Code: console.ExitOK, Meaning: "The simulator works, whatever else is missing."},
-			{Code: console.ExitUnknown, Meaning: "The simulator does not work here."},
-		},
-		Examples: []manual.Example{{Meaning: "Check what works on this machine.", Line: "torture doctor"}},
-	},
 	"check": {Statuses: verdicts, Examples: []manual.Example{
 		{Meaning: "Judge the history of a queue.", Unrun: true, Line: "torture check history.jsonl --model queue"},
 		{Meaning: "Judge a run on real servers, even one that was killed.", Unrun: true, Line: "torture check results"},
-		{Meaning: "Find who changed what a lock guards while another held it, in ZooKeeper's own logs.", Unrun: true,
-			Line: "torture check --txnlog /var/lib/zookeeper --guards /data=/locks/a"},
 	}},
 	"list": {Statuses: done("The list was printed."), Examples: []manual.Example{
 		{Meaning: "List all kinds, recipes, faults, strategies and models.", Line: "torture list"},

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
-	kongcompletion "github.com/jotaen/kong-completion"
 
 	"github.com/zktorture/zktorture/internal/cli/about"
 	"github.com/zktorture/zktorture/internal/cli/console"
@@ -21,12 +20,12 @@ import (
 // negative.
 func Parse(c *console.Context, args []string) (parsed *kong.Context, exited int, err error) {
 	exited = -1
+	if err := replaced(args); err != nil {
+		return nil, exited, err
+	}
 	parser, err := Parser(kong.Writers(c.Stdout, c.Stderr), kong.Exit(func(code int) { exited = code }))
 	if err != nil {
 		return nil, exited, err
-	}
-	if kongcompletion.Register(parser); exited >= 0 { // a shell asked what can come next
-		return nil, exited, nil
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
@@ -52,7 +51,7 @@ func Parse(c *console.Context, args []string) (parsed *kong.Context, exited int,
 }
 
 // passedOn are commands whose arguments are those of another command line.
-var passedOn = []string{"test", "coverage"}
+var passedOn = []string{"test"}
 
 // Parser returns the parser of command lines.
 func Parser(options ...kong.Option) (*kong.Kong, error) {

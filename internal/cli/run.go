@@ -11,7 +11,6 @@ import (
 	"github.com/zktorture/zktorture/internal/cli/console"
 	"github.com/zktorture/zktorture/internal/cli/output"
 	"github.com/zktorture/zktorture/internal/cli/parts"
-	"github.com/zktorture/zktorture/internal/cli/reach"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/story"
@@ -28,15 +27,9 @@ type Trial struct {
 	Seed           *uint64 `help:"The same seed gives the same run. Default: a new one, which is printed."`
 	Out            string  `placeholder:"DIR" help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
 	JSON           bool    `name:"json" help:"Print one JSON object, and nothing else, to standard output."`
-	All            bool    `help:"Print the story of each property that broke, not only that of the likely cause."`
 	output.CIFlags `embed:""`
 
-	reach.MetricsFlags `embed:""`
-
 	backend, strategy string
-	meter             *reach.RunMetrics
-	calls             *output.Calls // nil: they are not noted
-	thresholds        []output.Threshold
 }
 
 // Find finds the workload, and draws a seed if there is none.
@@ -56,17 +49,11 @@ func (t *Trial) Find(c *console.Context, kind string) (*workload.Workload, error
 // Search says that what is tried is searched.
 func (t *Trial) Search() { t.backend, t.strategy = "sim", sim.Exhaustive }
 
-// Within runs something with a folder for its results, and with its metrics.
+// Within runs something with a folder for its results.
 func (t *Trial) Within(c *console.Context, begin index.Begin, run func(*output.Folder) error) error {
 	if err := t.Probe(); err != nil {
 		return err
 	}
-	t.meter = reach.NewRunMetrics()
-	stop, err := t.Serve(c, t.meter.Write)
-	if err != nil {
-		return err
-	}
-	defer stop()
 	out, err := output.NewFolder(t.Out)
 	if err != nil {
 		return err
@@ -83,11 +70,6 @@ func (t *Trial) Within(c *console.Context, begin index.Begin, run func(*output.F
 	return err
 }
 
-// Rule is that of its flags.
-func (t *Trial) Rule() console.Rule {
-	return console.When(!t.JSON, "all", "cannot be used with --json, because the JSON object has no stories")
-}
-
 // runCmd tests in simulation.
 type runCmd struct {
 	Kind       string        `arg:"" help:"The kind of recipe to test: see torture list." enum:"${kinds}"`
@@ -98,10 +80,7 @@ type runCmd struct {
 	Strategy   string        `help:"How episodes are drawn: see torture list. Default: stages, or mix with --faults." default:"" placeholder:"STRATEGY" enum:",${strategies}"`
 	Near       []string      `help:"With --strategy near: counterexamples of this kind; each episode begins like one of them." placeholder:"FILE"`
 	Exact      bool          `help:"Draw, replay and shrink the decisions of the Go runtime, too (docs/exact.md). Passing episodes are run twice and compared."`
-	Once       bool          `help:"With --exact: run passing episodes once."`
-	NoShrink   bool          `name:"no-shrink" help:"Leave counterexamples as they were found."`
 	ShrinkTime time.Duration `name:"shrink-time" help:"How much time, also of processors, may be spent on minimising all counterexamples, the likely cause first; 0s: until they are minimal." default:"${shrinktime}" range:"0s.."`
-	Coverage   bool          `help:"Also list what was never drawn: the ways in which faults could have hit operations and did not, operations that never met, optional methods."`
 	Trial      `embed:""`
 
 	known []world.Choices // of Near
@@ -130,28 +109,14 @@ func (r *runCmd) Run(c *console.Context) error {
 	if seed := os.Getenv(parts.Variable); seed != "" {
 		return parts.AnswerEpisodes(c, w, Audited(r.config()), seed)
 	}
-	cfg := r.config()
-	if r.Coverage {
-		r.calls = output.NewCalls()
-		cfg.Each = r.calls.Note
-	}
 	begin := index.Begin{Workload: r.Kind, Faults: r.Faults.Text, Episodes: r.Episodes, Duration: r.Duration.Seconds()}
 	return r.Within(c, begin, func(out *output.Folder) error {
-		return r.Simulate(c, w, out, cfg, func(result *sim.Result) error {
-			if result.Coverage != nil && !r.Coverage {
-				result.Coverage.Never = nil
-			}
-			return nil
-		})
+		return r.Simulate(c, w, out, r.config(), func(*sim.Result) error { return nil })
 	})
 }
 
 func (r *runCmd) Rules() []console.Rule {
-	return []console.Rule{r.Rule(),
-		console.When(r.Strategy == sim.Near, "near", "needs --strategy near"),
-		console.When(r.Exact, "once", "needs --exact"),
-		console.When(!r.NoShrink, "shrink-time", "cannot be used with --no-shrink, because nothing is minimised then"),
-	}
+	return []console.Rule{console.When(r.Strategy == sim.Near, "near", "needs --strategy near")}
 }
 
 // validate chooses the faults and the strategy where none is asked for, and refuses what the rules let pass.
@@ -170,7 +135,7 @@ func (r *runCmd) validate() error {
 func (t *Trial) Simulate(c *console.Context, w *workload.Workload, out *output.Folder, cfg sim.Config, seen func(*sim.Result) error) error {
 	bar := output.NewBar(c, t.JSON, cfg.Episodes, cfg.Duration)
 	cfg = Audited(cfg)
-	cfg.Again, cfg.Progress, cfg.Found = c.Self+" replay FILE", t.meter.Following(bar.Show), bar.Tell(cfg.Seed)
+	cfg.Again, cfg.Progress, cfg.Found = c.Self+" replay FILE", bar.Show, bar.Tell(cfg.Seed)
 	defer c.EndSoon(bar.Status)()
 	end, err := parts.Elsewhere(c, &cfg)
 	if err != nil {
@@ -191,8 +156,8 @@ func (t *Trial) Simulate(c *console.Context, w *workload.Workload, out *output.F
 func (r *runCmd) config() sim.Config {
 	return sim.Config{
 		Strategy: r.strategy, Episodes: r.Episodes, Duration: r.Duration, Seed: *r.Seed,
-		Faults: r.Faults.Set, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Once: r.Once, NoShrink: r.NoShrink,
-		ShrinkTime: r.ShrinkTime, Coverage: true, Near: r.known,
+		Faults: r.Faults.Set, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, ShrinkTime: r.ShrinkTime,
+		Coverage: true, Near: r.known,
 	}
 }
 
@@ -227,29 +192,21 @@ func (t *Trial) report(c *console.Context, w *workload.Workload, out *output.Fol
 		interrupted(&result)
 	}
 	summary := output.Summarize(result, t.backend, saved.Files)
-	summary.Calls = t.calls.Called()
-	summary.Thresholds = t.thresholds
-	told := 1
-	if t.All {
-		told = len(result.Violations)
-	}
 	if t.JSON {
 		console.WriteJSON(c.Stdout, summary)
 	} else {
-		output.PrintResult(c.Stdout, result, stories(c, w, saved, told), t.backend, c.Streams, saved.Files)
-		t.calls.Print(c.Stdout, result)
-		output.PrintThresholds(c.Stdout, t.thresholds)
+		output.PrintResult(c.Stdout, result, stories(c, w, saved), t.backend, c.Streams, saved.Files)
 	}
 	trouble := errors.Join(saved.Err, out.Summary(summary), out.Disputed(c, result))
 	if t.Wanted() {
 		trouble = errors.Join(trouble, t.Write(t.ciOf(result, t.problems(c, w, result, saved))))
 	}
-	return c.End(console.Exits[output.WithThresholds(result.Verdict, t.thresholds)], trouble)
+	return c.End(console.Exits[result.Verdict], trouble)
 }
 
 // stories tells the first of a run's violations; of what was found on real servers, and of what has no story, it is "".
-func stories(c *console.Context, w *workload.Workload, saved output.Evidence, told int) []string {
-	texts, brief := make([]string, min(told, len(saved.Files))), textOptions(c.Streams)
+func stories(c *console.Context, w *workload.Workload, saved output.Evidence) []string {
+	texts, brief := make([]string, min(1, len(saved.Files))), textOptions(c.Streams)
 	brief.Brief = true
 	for i := range texts {
 		if i < len(saved.Examples) && saved.Examples[i] != nil {

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,32 +27,27 @@ import (
 
 // proxyCmd is a proxy between foreign clients and servers.
 type proxyCmd struct {
-	Listen             string      `help:"The address that clients connect to, without TLS." default:"127.0.0.1:21810"`
-	Servers            string      `required:"" placeholder:"A:2181,…" help:"Addresses of the servers, without a chroot, which belongs in the clients' connect string."`
-	Expose             bool        `help:"With --tls-cert: allow a --listen address that other machines can reach. Whoever connects to it acts with that certificate."`
-	Faults             proxyFaults `placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out." default:"all"`
-	Log                string      `placeholder:"FILE" help:"Append a line of JSON to this file for each fault that struck. Default: standard output."`
-	oddsFlags          `embed:""`
-	reach.TLSFlags     `embed:""`
-	reach.MetricsFlags `embed:""`
+	Listen         string      `help:"The address that clients connect to, without TLS." default:"127.0.0.1:21810"`
+	Servers        string      `required:"" placeholder:"A:2181,…" help:"Addresses of the servers, without a chroot, which belongs in the clients' connect string."`
+	Faults         proxyFaults `placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out." default:"all"`
+	Log            string      `placeholder:"FILE" help:"Append a line of JSON to this file for each fault that struck. Default: standard output."`
+	oddsFlags      `embed:""`
+	reach.TLSFlags `embed:""`
 }
 
 // oddsFlags say how often faults strike, and which.
 type oddsFlags struct {
-	Every     int     `placeholder:"NUMBER" help:"One request in so many draws a fault. Default: 100, or none with --per-minute." range:"1.."`
-	PerMinute float64 `placeholder:"NUMBER" help:"Instead of --every: so many faults a minute for each client, however many requests it makes." range:">0"`
-	Seed      *uint64 `help:"Same seed and same requests: same faults. Default: a new one, which is printed."`
+	Every int     `placeholder:"NUMBER" help:"One request in so many draws a fault. Default: 100." range:"1.."`
+	Seed  *uint64 `help:"Same seed and same requests: same faults. Default: a new one, which is printed."`
 }
 
 func (p *proxyCmd) Rules() []console.Rule {
-	return append(append(p.TLSFlags.Rules(), p.oddsFlags.Rules(len(p.Faults.faults) > 0)...),
-		console.When(p.TLSCert != "", "expose", "needs --tls-cert"))
+	return append(p.TLSFlags.Rules(), p.oddsFlags.Rules(len(p.Faults.faults) > 0)...)
 }
 
 func (o *oddsFlags) Rules(faults bool) []console.Rule {
 	return []console.Rule{
-		console.When(o.PerMinute == 0, "every", "cannot be used with --per-minute"),
-		console.When(faults, "every per-minute seed", "cannot be used with --faults none"),
+		console.When(faults, "every seed", "cannot be used with --faults none"),
 	}
 }
 
@@ -80,11 +76,6 @@ func (p *proxyCmd) Run(c *console.Context) error {
 		return err
 	}
 	defer chaos.Close()
-	stop, err := p.Serve(c, func(e reach.Exposition) { writeMetrics(e, chaos.Stats()) })
-	if err != nil {
-		return err
-	}
-	defer stop()
 	fmt.Fprintf(c.Stderr, "torture: %s forwards to %s; faults %s, seed %d\n", chaos.Addr(), strings.Join(cfg.Servers, ","),
 		p.Faults.text, cfg.Seed)
 	if at != "" {
@@ -114,7 +105,7 @@ func (p *proxyCmd) config() (chaosproxy.Config, error) {
 }
 
 // reach says how other machines can use the proxy, or is empty. With a certificate they would act as the user, which
-// must be allowed explicitly.
+// is refused.
 func (p *proxyCmd) reach() (string, error) {
 	address, err := net.ResolveTCPAddr("tcp", p.Listen)
 	switch {
@@ -122,21 +113,17 @@ func (p *proxyCmd) reach() (string, error) {
 		return "", fmt.Errorf("--listen: %w", err)
 	case address.IP.IsLoopback():
 		return "", nil
-	case p.TLSCert != "" && !p.Expose:
+	case p.TLSCert != "":
 		return "", fmt.Errorf("--listen %s can be reached from other machines, "+
 			"and whoever connects would act with the certificate of --tls-cert: "+
-			"listen on 127.0.0.1, or add --expose to allow that", p.Listen)
+			"listen on 127.0.0.1", p.Listen)
 	}
 	return fmt.Sprintf("%s can be reached from other machines, and anyone who connects reaches the servers",
 		p.Listen), nil
 }
 
 func (p *oddsFlags) odds() strike.Odds {
-	odds := strike.Odds{Every: p.Every, PerMinute: p.PerMinute}
-	if odds == (strike.Odds{}) {
-		odds.Every = everyDefault
-	}
-	return odds
+	return strike.Odds{Every: cmp.Or(p.Every, everyDefault)}
 }
 
 func (p *oddsFlags) seed() uint64 {
@@ -210,13 +197,4 @@ func statusLine(s chaosproxy.Stats) string {
 		line += ": " + strings.Join(kinds, ", ")
 	}
 	return line
-}
-
-// writeMetrics writes the metrics of a proxy.
-func writeMetrics(e reach.Exposition, s chaosproxy.Stats) {
-	e.Metric("proxy_connections", "gauge", "Connections that are open.")
-	fmt.Fprintf(e, "zktorture_proxy_connections %d\n", s.Open)
-	e.Counter("proxy_clients_total", "Sessions that clients have opened.", int(s.Clients))
-	e.Counter("proxy_requests_total", "Requests that clients have made; pings and the like apart.", int(s.Requests))
-	reach.StruckFaults(e, s.Struck)
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
@@ -24,14 +25,11 @@ import (
 // serveCmd is a ZooKeeper server for tests.
 type serveCmd struct {
 	Size      int         `default:"1" help:"The number of servers: 1, 3 or 5." range:"1,3,5"`
-	Host      string      `default:"127.0.0.1" help:"Address to listen on. There are no passwords: whoever reaches it can use it."`
 	Port      int         `default:"0" help:"The port of the first server; the others get the ports after it. 0: any free ports." range:"0..65535"`
 	Control   string      `placeholder:"ADDR" help:"Serve an HTTP API at http://ADDR with which tests inject faults: see docs/serve.md."`
-	Data      string      `placeholder:"DIR" help:"Keep znodes and sessions in this folder. Default: only in memory."`
+	Config    string      `placeholder:"zoo.cfg" help:"Settings as ZooKeeper reads them, such as tickTime, maxSessionTimeout or clientPortAddress; the server says which of them it does not have."`
 	Faults    serveFaults `default:"none" placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out."`
-	Repeat    string      `name:"faults-from" placeholder:"FILE" help:"Instead of --faults: repeat the faults of this file, the faults.jsonl of an earlier run, perhaps edited."`
-	Log       string      `default:"faults.jsonl" placeholder:"FILE" help:"With --faults or --faults-from: append a line of JSON to this file for each fault that struck (${default})."`
-	zooFlags  `embed:""`
+	Log       string      `default:"faults.jsonl" placeholder:"FILE" help:"With --faults: append a line of JSON to this file for each fault that struck (${default})."`
 	oddsFlags `embed:""`
 }
 
@@ -48,26 +46,27 @@ func (s *serveCmd) Run(c *console.Context) error {
 		return err
 	}
 	memory.TightenGC()
-	faults, err := console.Interruptible(c, s.faults)
+	cfg, err := console.Interruptible(c, s.settings)
 	if err != nil {
-		return err
+		return console.OfFile("--config "+s.Config, err)
 	}
+	if len(cfg.ignored) > 0 {
+		fmt.Fprintf(c.Stderr, "torture: --config %s: without %s\n", s.Config, strings.Join(cfg.ignored, ", "))
+	}
+	faults := s.faults()
 	log, strikes, err := s.openLog(faults)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	ports, err := s.listen()
+	ports, err := s.listen(cfg.host)
 	if err != nil {
 		return err
 	}
 	defer closeAll(ports)
-	ensemble, err := s.ensemble(ports)
-	if err != nil {
-		return err
-	}
+	cfg.ensemble.Replicas = len(ports)
 	servers, err := server.New(server.Config{
-		Ensemble: ensemble, MaxClientCnxns: s.MaxClientCnxns, Data: s.Data, Faults: faults,
+		Ensemble: cfg.ensemble, MaxClientCnxns: cfg.maxClientCnxns, Faults: faults,
 		Log: slog.New(slog.NewTextHandler(c.Stderr, nil)),
 	})
 	if err != nil {
@@ -78,7 +77,7 @@ func (s *serveCmd) Run(c *console.Context) error {
 	if err != nil {
 		return err
 	}
-	reach.WarnBeyond(c, "--host", ports[0].Addr(), "use the servers")
+	reach.WarnBeyond(c, "clientPortAddress", ports[0].Addr(), "use the servers")
 	if at.Control, err = s.control(c, servers); err != nil {
 		return err
 	}
@@ -95,29 +94,38 @@ func (s *serveCmd) Run(c *console.Context) error {
 
 func (s *serveCmd) Rules() []console.Rule {
 	return append([]console.Rule{
-		console.When(s.Repeat == "", "faults every per-minute seed", "cannot be used with --faults-from, because the file determines what strikes"),
-		console.When(s.Repeat != "" || len(s.Faults.faults) > 0, "log", "needs --faults or --faults-from"),
+		console.When(len(s.Faults.faults) > 0, "log", "needs --faults"),
 	}, s.oddsFlags.Rules(len(s.Faults.faults) > 0)...)
 }
 
 func (s *serveCmd) check() error {
-	switch {
-	case s.Port+s.Size > 1<<16:
+	if s.Port+s.Size > 1<<16 {
 		return fmt.Errorf("--port %d: there are fewer than %d ports from there on", s.Port, s.Size)
-	case s.Reconfig && s.Data != "" && s.Port == 0:
-		return errors.New("--reconfig with --data needs a --port, because the stored configuration names it")
 	}
-	return s.zooFlags.check()
+	return nil
+}
+
+// settings reads the zoo.cfg, if there is one.
+func (s *serveCmd) settings() (*settings, error) {
+	if s.Config == "" {
+		return readZooCfg(nil)
+	}
+	file, err := os.Open(s.Config)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return readZooCfg(file)
 }
 
 // listen opens the ports.
-func (s *serveCmd) listen() (ports []net.Listener, err error) {
+func (s *serveCmd) listen(host string) (ports []net.Listener, err error) {
 	for i := range s.Size {
 		port := s.Port
 		if port != 0 {
 			port += i
 		}
-		l, err := net.Listen("tcp", net.JoinHostPort(s.Host, strconv.Itoa(port)))
+		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 		if err != nil {
 			closeAll(ports)
 			return nil, fmt.Errorf("server %d cannot listen: %w", i+1, err)
@@ -142,7 +150,7 @@ func (s *serveCmd) open(servers *server.Server, ports []net.Listener, faults *se
 		at.Servers = append(at.Servers, l.Addr().String())
 	}
 	at.Connect = strings.Join(at.Servers, ",")
-	if faults != nil && faults.Plan == nil {
+	if faults != nil {
 		at.Seed = &faults.Seed
 	}
 	return at, nil
@@ -157,7 +165,7 @@ func (s *serveCmd) control(c *console.Context, servers *server.Server) (string, 
 	if err != nil {
 		return "", fmt.Errorf("--control: %w", err)
 	}
-	web := &http.Server{Handler: servers.Control(), ReadHeaderTimeout: reach.Patience}
+	web := &http.Server{Handler: servers.Control(), ReadHeaderTimeout: 10 * time.Second}
 	go web.Serve(l)
 	context.AfterFunc(c, func() { web.Close() })
 	reach.WarnBeyond(c, "--control", l.Addr(), "inject faults and read all data")
@@ -165,39 +173,15 @@ func (s *serveCmd) control(c *console.Context, servers *server.Server) (string, 
 }
 
 // faults are what strikes by itself; nil: nothing.
-func (s *serveCmd) faults() (*server.Faults, error) {
-	if s.Repeat != "" {
-		return s.plan()
-	}
+func (s *serveCmd) faults() *server.Faults {
 	faults := s.Faults.faults
 	if strings.Contains(s.Faults.text, "all") { // without those that cannot strike; to name one is an error
 		faults = slices.DeleteFunc(faults, func(f strike.Fault) bool { return !f.Strikes(s.Size) })
 	}
 	if len(faults) == 0 {
-		return nil, nil
+		return nil
 	}
-	return &server.Faults{Strike: faults, Odds: s.odds(), Seed: s.seed()}, nil
-}
-
-// plan reads the plan.
-func (s *serveCmd) plan() (*server.Faults, error) {
-	in, err := os.Open(s.Repeat)
-	if err != nil {
-		return nil, console.OfFile("--faults-from "+s.Repeat, err)
-	}
-	defer in.Close()
-	read, err := in.Stat()
-	if err != nil {
-		return nil, console.OfFile("--faults-from "+s.Repeat, err)
-	}
-	if written, err := os.Stat(s.Log); err == nil && os.SameFile(read, written) {
-		return nil, fmt.Errorf("--faults-from %s is also what --log appends to: choose another --log", s.Repeat)
-	}
-	plan, err := strike.ReadPlan(in, strike.Ways(strike.OnServe), s.Size)
-	if err != nil {
-		return nil, console.OfFile("--faults-from "+s.Repeat, err)
-	}
-	return &server.Faults{Plan: plan}, nil
+	return &server.Faults{Strike: faults, Odds: s.odds(), Seed: s.seed()}
 }
 
 // openLog opens the log of what strikes, and lets the faults, if there are any, tell it.

@@ -25,53 +25,10 @@ type Summary struct {
 	Backend    string             `json:"backend"`
 	Exact      bool               `json:"exact,omitempty"`
 	Violations []violationSummary `json:"violations"`
-	Calls      map[string]Called  `json:"calls,omitempty"` // with --coverage, by operation
 	Hash       string             `json:"hash"`
 	Recovery   float64            `json:"recovery_s,omitempty"`
 	Elapsed    float64            `json:"elapsed_s"`
 	Rate       float64            `json:"episodes_per_s"`
-	Thresholds []Threshold        `json:"thresholds,omitempty"`
-}
-
-// Threshold is how long an operation on servers may take while nothing strikes, and how long it took.
-type Threshold struct {
-	Operation string      `json:"operation"`
-	Quantile  string      `json:"quantile"`
-	Limit     float64     `json:"limit_s"`
-	Took      float64     `json:"took_s"`
-	Count     int         `json:"count"` // of operations that were answered while nothing struck
-	Verdict   sim.Verdict `json:"verdict"`
-}
-
-// String returns the threshold as in "release p99 310ms, at most 200ms (of 230 while nothing struck): violation".
-func (t Threshold) String() string {
-	seconds := func(s float64) time.Duration { return time.Duration(s * 1e9).Round(10 * time.Microsecond) }
-	took := "not known"
-	if t.Count > 0 {
-		took = seconds(t.Took).String()
-	}
-	return fmt.Sprintf("%s %s, at most %v (of %d while nothing struck): %s", t.Name(), took, seconds(t.Limit), t.Count, t.Verdict)
-}
-
-// Name is the operation and its quantile.
-func (t Threshold) Name() string { return t.Operation + " " + t.Quantile }
-
-// PrintThresholds prints a line for each.
-func PrintThresholds(w io.Writer, all []Threshold) {
-	for _, t := range all {
-		fmt.Fprintln(w, console.Wrap("threshold: "+t.String(), console.Columns))
-	}
-}
-
-// WithThresholds is the verdict that decides the exit status: a violation if a promise or a threshold broke, and ok only if
-// none did.
-func WithThresholds(v sim.Verdict, all []Threshold) sim.Verdict {
-	for _, t := range all {
-		if t.Verdict == sim.VerdictViolation || v == sim.VerdictOK {
-			v = t.Verdict
-		}
-	}
-	return v
 }
 
 type violationSummary struct {
@@ -144,7 +101,9 @@ func PrintResult(w io.Writer, r sim.Result, stories []string, backend string, s 
 		say("", fmt.Sprintf("fencing refused %s", console.Count(r.Refused, "stale write")))
 	}
 	say("", sensitivityLine(r))
-	say("", coverageLine(r))
+	if r.Coverage != nil && r.Verdict != sim.VerdictViolation {
+		say("", r.Coverage.String())
+	}
 	say("one more minute: about ", minuteLine(r))
 	say("", rerunLine(r.Rerun))
 	say("", wireLine(r))
@@ -155,7 +114,6 @@ func PrintResult(w io.Writer, r sim.Result, stories []string, backend string, s 
 	if r.Interrupted && r.Verdict == sim.VerdictViolation {
 		say("interrupted: ", "these are the results up to then")
 	}
-	printNever(w, r.Coverage)
 }
 
 // rerunLine says whether the recipe behaved the same again, or is empty: that a few of many did is nothing to rely on.
@@ -285,7 +243,7 @@ func PrintLines(w io.Writer, episodes int, found []sim.Found, s console.Streams,
 	if len(found) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "also broken, perhaps for the same reason (--all prints these stories, too):")
+	fmt.Fprintln(w, "also broken, perhaps for the same reason (explain FILE tells the story of each):")
 	for i, f := range found {
 		file := "but in no file"
 		if files[i] != "" {

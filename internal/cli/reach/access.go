@@ -3,13 +3,14 @@ package reach
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/recipes/zkclient"
 )
 
@@ -59,9 +60,8 @@ const (
 type Access struct {
 	Dial   zkclient.DialContext
 	auth   []zkclient.Credential
-	theirs bool                                           // the servers are the user's
-	Around func(op, path string, send func() error) error // sends each request; nil for nothing in between
-	Alone  time.Duration                                  // how long a partitioned server answers: see link.Config
+	theirs bool          // the servers are the user's
+	Alone  time.Duration // how long a partitioned server answers: see link.Config
 }
 
 func (f *AccessFlags) Read() (Access, error) {
@@ -97,11 +97,10 @@ func (a Access) Open(ctx context.Context, servers string, session time.Duration,
 	return conn, nil
 }
 
-// Observed is a client with its events, whose requests go through around.
-func (a Access) Observed(client *zkclient.Client) recipes.Conn {
-	conn := recipes.WithEvents(client, client.Events())
-	if a.Around == nil {
-		return conn
+// WarnBeyond warns of an address at which other machines can reach this one.
+func WarnBeyond(c *console.Context, setting string, address net.Addr, do string) {
+	if tcp, ok := address.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		fmt.Fprintf(c.Stderr, "torture: %s: %v can be reached from other machines, and anyone who connects can %s\n",
+			setting, address, do)
 	}
-	return recipes.Around(conn, a.Around)
 }

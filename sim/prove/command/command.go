@@ -66,8 +66,8 @@ type proveCmd struct {
 
 // Rules implements ruled.
 func (p *proveCmd) Rules() []console.Rule {
-	return []console.Rule{p.Rule(), console.When(p.Check == "", "recipe clients ops faults at-most users plain episodes checkpoint "+
-		"certificate out json all junit summary metrics", "cannot be used with --check, because the certificate says what was searched"),
+	return []console.Rule{console.When(p.Check == "", "recipe clients ops faults at-most users plain episodes checkpoint "+
+		"certificate out json junit", "cannot be used with --check, because the certificate says what was searched"),
 		console.When(p.Checkpoint == "", "steps", "cannot be used with --checkpoint: a search that may be continued runs each step again"),
 		console.When(p.Certificate != "" || p.Check != "", "steps", "is for --certificate and --check")}
 }

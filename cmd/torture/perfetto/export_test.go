@@ -1,8 +1,0 @@
-package perfetto
-
-// The kinds of traces.
-var (
-	History = writeHistory
-	Run     = ofRun
-	Story   = writeStory
-)
