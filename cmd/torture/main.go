@@ -4,10 +4,10 @@ package main
 
 import (
 	"github.com/zktorture/zktorture"
-	_ "github.com/zktorture/zktorture/cmd/torture/picture"    // torture check --html
-	_ "github.com/zktorture/zktorture/cmd/torture/scaffold"   // torture new
-	_ "github.com/zktorture/zktorture/cmd/torture/scan"       // torture scan
-	_ "github.com/zktorture/zktorture/cmd/torture/serving"    // torture serve and proxy
+	_ "github.com/zktorture/zktorture/cmd/torture/picture"  // torture check --html
+	_ "github.com/zktorture/zktorture/cmd/torture/scaffold" // torture new
+	_ "github.com/zktorture/zktorture/cmd/torture/scan"     // torture scan
+	_ "github.com/zktorture/zktorture/cmd/torture/serving"  // torture serve and proxy
 	buildversion "github.com/zktorture/zktorture/internal/version"
 	_ "github.com/zktorture/zktorture/sim/prove/command" // torture prove
 	_ "github.com/zktorture/zktorture/zoo/command"       // torture zoo and list zoo
