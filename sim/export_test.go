@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -114,3 +115,20 @@ func WorldStands() bool { return runner.WorldStands() }
 
 // ForTest is how [Check] runs with options.
 func ForTest(t *testing.T, list ...Option) (Config, error) { return optionsOf(list).forTest(t) }
+
+// ExploreEach is [Explore], and shows each execution.
+func ExploreEach(ctx context.Context, w world.Workload, b Bound, ran func(*world.Run)) (Result, error) {
+	x, err := newExploration(w, b)
+	if err != nil {
+		return Result{}, err
+	}
+	x.ran = ran
+	return x.explore(ctx), nil
+}
+
+// RunChoices runs the choices of an episode again, as an execution of [Explore].
+func RunChoices(w world.Workload, b Bound, choices world.Choices) *world.Run {
+	e := b.Config().episode(tally.Unnumbered, choices.Replay())
+	e.Servers = fakezk.New(fakezk.Config{})
+	return runner.Run(w, e)
+}

@@ -143,6 +143,7 @@ type Result struct {
 	Interrupted  bool            `json:"interrupted,omitempty"`
 	Coverage     *cover.Coverage `json:"coverage,omitempty"` // nil unless [Config.Coverage] asks for it
 	Extent       tally.Extent    `json:"extent,omitzero"`
+	Explored     *Explored       `json:"explored,omitempty"`      // which executions [Explore] has run
 	Waived       []string        `json:"waived,omitempty"`        // properties that the recipe does not promise: see [world.Terms]
 	Grants       int64           `json:"grants,omitempty"`        // on real servers: grants that last as long as a session
 	GrantsJudged int64           `json:"grants_judged,omitempty"` // those of the grants whose session was known
