@@ -48,17 +48,17 @@ type Explored struct {
 // Complete reports whether every execution within the bound was run.
 func (e *Explored) Complete() bool { return e.Departures == e.Wanted }
 
-// String says it in a sentence.
+// String says it in a line.
 func (e *Explored) String() string {
-	word, rest := "COMPLETE", ""
-	if !e.Complete() {
-		word, rest = "NOT COMPLETE", fmt.Sprintf("; with at most %d departures not all: %s", e.Departures+1, e.Short)
+	within := fmt.Sprintf("clients %d, operations %d, faults ≤ %d (%s), departures ≤ %d", e.Clients, e.Ops, e.Strikes, e.Faults,
+		max(e.Departures, 0))
+	switch {
+	case e.Complete():
+		return fmt.Sprintf("COMPLETE: %d executions, hash %s: %s", e.Runs, e.Hash, within)
+	case e.Departures < 0:
+		return fmt.Sprintf("NOT COMPLETE (%s): %s", e.Short, within)
 	}
-	of := fmt.Sprintf("%d clients × %d operations, simplest plan, at most %d faults of %s", e.Clients, e.Ops, e.Strikes, e.Faults)
-	if e.Departures < 0 {
-		return fmt.Sprintf("%s: %s%s after %d executions", word, of, rest, e.Total)
-	}
-	return fmt.Sprintf("%s: %s, at most %d departures: %d executions, hash %s%s", word, of, e.Departures, e.Runs, e.Hash, rest)
+	return fmt.Sprintf("NOT COMPLETE (%s): complete are %d executions, hash %s: %s", e.Short, e.Runs, e.Hash, within)
 }
 
 // Explore runs every execution of a workload within a bound: first those without departures from the simplest order of

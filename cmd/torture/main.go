@@ -9,8 +9,7 @@ import (
 	_ "github.com/zktorture/zktorture/cmd/torture/scan"     // torture scan
 	_ "github.com/zktorture/zktorture/cmd/torture/serving"  // torture serve and proxy
 	buildversion "github.com/zktorture/zktorture/internal/version"
-	_ "github.com/zktorture/zktorture/sim/prove/command" // torture prove
-	_ "github.com/zktorture/zktorture/zoo/command"       // torture zoo and list zoo
+	_ "github.com/zktorture/zktorture/zoo/command" // torture zoo and list zoo
 )
 
 // version is set by release builds: -ldflags "-X main.version=v1.2.3".

@@ -29,6 +29,8 @@ type cli struct {
 	Live  liveCmd  `cmd:"" group:"servers" help:"Test a recipe under faults, on servers: started for it, or yours."`
 	Clean cleanCmd `cmd:"" group:"servers" help:"List what killed runs have left on your servers; with --yes, delete it."`
 
+	Prove proveCmd `cmd:"" group:"more" help:"Run all executions within a bound, in simulation."`
+
 	List about.ListCmd `cmd:"" group:"more" help:"List kinds, recipes, faults, strategies, models and properties."`
 	kong.Plugins
 

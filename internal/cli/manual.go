@@ -68,6 +68,18 @@ var Manual = manual.Manual{
 		{Meaning: "Let only sessions expire and processes stop, and print the result as JSON.",
 			Line: "torture run queue --faults expiry,pause --json"},
 	}},
+	"prove": {
+		Statuses: []manual.Status{
+			{Code: console.ExitOK, Meaning: "Executions were run, and nothing broke. Whether they are all within the bound is printed."},
+			{Code: console.ExitViolation, Meaning: "A violation."},
+			{Code: console.ExitUnknown, Meaning: "The verdict is unknown, or there was an error."},
+		},
+		Examples: []manual.Example{
+			{Meaning: "Run all executions of a counter with two clients, two departures and one lost connection.",
+				Line: "torture prove counter --faults loss"},
+			{Meaning: "Find the bug of a published lock.", Status: console.ExitViolation,
+				Line: "torture prove lock --recipe published/WriteLock --faults none"},
+		}},
 	"live": {Statuses: verdicts, Examples: []manual.Example{
 		{Meaning: "Run the lock on three real servers, which are started on this machine and need Java.", Unrun: true,
 			Line: "torture live lock --start 3 --duration 1m --out results"},

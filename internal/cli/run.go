@@ -46,9 +46,6 @@ func (t *Trial) Find(c *console.Context, kind string) (*workload.Workload, error
 	return w, nil
 }
 
-// Search says that what is tried is searched.
-func (t *Trial) Search() { t.backend, t.strategy = "sim", sim.Exhaustive }
-
 // Within runs something with a folder for its results.
 func (t *Trial) Within(c *console.Context, begin index.Begin, run func(*output.Folder) error) error {
 	if err := t.Probe(); err != nil {

@@ -82,12 +82,12 @@ func PrintResult(w io.Writer, r sim.Result, stories []string, backend string, s 
 	}
 	console.PaintVerdict(w, string(r.Verdict))
 	fmt.Fprintf(w, " %s (%s) on %s: %s\n", r.Workload, r.Recipe, backend, CountLine(r))
-	fmt.Fprintln(w, OriginLine(r))
 	say := func(about, what string) {
 		if what != "" {
 			fmt.Fprintln(w, console.Wrap(about+what, console.Columns))
 		}
 	}
+	say("", OriginLine(r))
 	if r.Short != r.Reason && r.Short != "interrupted" {
 		say("why not all episodes were run: ", r.Short)
 	}
@@ -108,9 +108,6 @@ func PrintResult(w io.Writer, r sim.Result, stories []string, backend string, s 
 	say("", rerunLine(r.Rerun))
 	say("", wireLine(r))
 	say("barred, as the simulated world has no other network: ", strings.Join(r.Barred, "; "))
-	if r.Strategy == sim.Exhaustive {
-		say("", r.Extent.String())
-	}
 	if r.Interrupted && r.Verdict == sim.VerdictViolation {
 		say("interrupted: ", "these are the results up to then")
 	}
@@ -180,6 +177,9 @@ func episodesOf(r sim.Result) string {
 
 // OriginLine says how to repeat the run. Real servers have no hash.
 func OriginLine(r sim.Result) string {
+	if r.Explored != nil {
+		return r.Explored.String()
+	}
 	line := fmt.Sprintf("strategy %s, seed %d", r.Strategy, r.Seed)
 	if r.Steps > 0 {
 		line += ", hash " + digest.Hex(r.Hash)
