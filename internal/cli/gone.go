@@ -43,6 +43,18 @@ var gone = map[string]string{
 	"live --summary":      "use --junit, which CI services show",
 	"live --metrics":      "--out writes history.jsonl while it runs",
 
+	"prove --episodes":    "use --runs",
+	"prove --seed":        "nothing is drawn: equal bounds give equal executions",
+	"prove --users":       "in what prove runs each client has one user; torture run draws two",
+	"prove --plain":       "prove runs the simplest plan only; torture run draws others",
+	"prove --checkpoint":  "a search that ended early has said how far it is complete; run it again with a larger --duration",
+	"prove --certificate": "the last lines say the bound, and a hash over the executions: run prove again, and compare them",
+	"prove --check":       "run prove again with the bound that was printed, and compare the hash",
+	"prove --steps":       "run prove again with the bound that was printed, and compare the hash",
+	"prove --all":         "use explain FILE for each of the files that are listed",
+	"prove --summary":     "use --junit, which CI services show",
+	"prove --metrics":     "use --json when it has ended",
+
 	"serve --host":                     serveConfig("clientPortAddress"),
 	"serve --tick":                     serveConfig("tickTime"),
 	"serve --min-session-timeout":      serveConfig("minSessionTimeout"),

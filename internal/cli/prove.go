@@ -24,16 +24,12 @@ type proveCmd struct {
 	Duration   time.Duration `help:"How long to run. Default: no limit." range:">0"`
 	Out        string        `placeholder:"DIR" help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
 	JSON       bool          `name:"json" help:"Print one JSON object, and nothing else, to standard output."`
-	All        bool          `help:"Print the story of each property that broke, not only that of the likely cause."`
 	JUnit      string        `name:"junit" placeholder:"FILE" help:"Write the verdicts as JUnit XML, with the story of each failure. Overwrites FILE."`
 }
 
-// Rules implements ruled.
-func (p *proveCmd) Rules() []console.Rule { return []console.Rule{(&Trial{JSON: p.JSON}).Rule()} }
-
 // Run executes the command.
 func (p *proveCmd) Run(c *console.Context) error {
-	t := Trial{Recipe: p.Recipe, Clients: p.Clients, Ops: p.Ops, Seed: new(uint64), Out: p.Out, JSON: p.JSON, All: p.All,
+	t := Trial{Recipe: p.Recipe, Clients: p.Clients, Ops: p.Ops, Seed: new(uint64), Out: p.Out, JSON: p.JSON,
 		CIFlags: output.CIFlags{JUnit: p.JUnit}, backend: "sim", strategy: sim.DepthFirst}
 	w, err := t.Find(c, p.Kind)
 	if err != nil {
