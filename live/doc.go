@@ -15,7 +15,4 @@
 //
 // The root is marked as the run's own ([Mark]). The run changes and removes nothing else, and stops when it has lost
 // the root ([ErrRootLost]). Roots left by killed runs are found and removed later ([FindLeftRoots]).
-//
-// With [PlayRound] the caller plays one [Round]: it opens its sessions, schedules its users, and judges it. Package
-// live/confirm replays counterexamples of the simulator in this way.
 package live

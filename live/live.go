@@ -104,7 +104,7 @@ func Run(ctx context.Context, w *workload.Workload, config Config) (sim.Result, 
 		return sim.Result{}, fmt.Errorf("live: %s (%s) connects by itself, so that nothing can be done to its "+
 			"connections: give it a *zk.Conn", w.Name(), w.Recipe())
 	}
-	return onRoot(ctx, w, cfg, func(ctx context.Context, r *liveRun) error { return r.run(ctx) })
+	return onRoot(ctx, w, cfg)
 }
 
 // check returns an error for what cannot be done.
@@ -128,9 +128,7 @@ func (cfg Config) check() error {
 const opsMax = 100
 
 // onRoot claims the root, runs, and removes it.
-func onRoot(
-	ctx context.Context, w *workload.Workload, cfg Config, run func(context.Context, *liveRun) error,
-) (sim.Result, error) {
+func onRoot(ctx context.Context, w *workload.Workload, cfg Config) (sim.Result, error) {
 	session, err := cfg.Admin(ctx)
 	if err != nil {
 		return sim.Result{}, err
@@ -149,7 +147,7 @@ func onRoot(
 	if r.claim, err = claimRoot(admin.Conn, cfg.Root); err != nil {
 		return sim.Result{}, err
 	}
-	err = cmp.Or(run(running, r), failure(ctx, running))
+	err = cmp.Or(r.run(running), failure(ctx, running))
 	err = errors.Join(err, r.release(ctx, session.Conn, err))
 	return r.finish(ctx), err
 }
@@ -184,28 +182,10 @@ func (r *liveRun) release(ctx context.Context, conn recipes.Conn, err error) err
 	return r.claim.release(&patient{Conn: conn, ctx: releasing, limit: limit})
 }
 
-// PlayRound calls play with one round of a workload's plan, in a root that it claims and removes as [Run] does. The
-// round's object is the root itself. The configuration needs Open and Root. It returns the error of play, or that of
-// claiming or removing the root.
-func PlayRound(
-	ctx context.Context, w *workload.Workload, plan *world.Plan, config Config, play func(context.Context, *Round) error,
-) error {
-	cfg := config.withDefaults()
-	if err := cfg.check(); err != nil {
-		return err
-	}
-	_, err := onRoot(ctx, w, cfg, func(ctx context.Context, r *liveRun) error {
-		l := r.newRound(w, plan, cfg.Root)
-		l.ctx = ctx
-		return play(ctx, l)
-	})
-	return err
-}
-
 // newLiveRun returns a run of which nothing has happened yet.
 func newLiveRun(w *workload.Workload, cfg Config) (r *liveRun, err error) {
 	r = &liveRun{workload: w, cfg: cfg, begin: time.Now(), found: map[string]int{},
-		rounds: map[*Round]bool{}, numbers: map[bool]int64{}}
+		rounds: map[*round]bool{}, numbers: map[bool]int64{}}
 	r.nemesis.since, r.nemesis.begun = r.begin, make(chan struct{}, 1)
 	r.result = sim.Result{
 		Workload: w.Name(), Recipe: w.Recipe(), Strategy: "random", Seed: cfg.Seed,
@@ -233,7 +213,7 @@ type liveRun struct {
 
 	mu      sync.Mutex
 	numbers map[bool]int64  // the next rounds', by whether their clients have processes of their own
-	rounds  map[*Round]bool // with users at work
+	rounds  map[*round]bool // with users at work
 	result  sim.Result
 	found   map[string]int // index into result.Violations by property
 	broken  int            // rounds in which a property broke
@@ -409,13 +389,13 @@ const closeMax = time.Second
 func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuck bool, err error) {
 	l := r.draw(n)
 	l.ctx, l.sessions = ctx, sessions
-	if err := r.whileHealthy(l.Prepare); err != nil {
+	if err := r.whileHealthy(l.prepare); err != nil {
 		return false, err
 	}
 	l.arm()
 	r.playing(l, true)
 	l.start()
-	l.Finish()
+	l.finish()
 	r.playing(l, false)
 	unrest := l.recover() // from here on no server is hurt
 	defer r.nemesis.healthy.RUnlock()
@@ -426,7 +406,8 @@ func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuc
 		r.unjudged(int(n), unrest.Error())
 		return true, nil // with new sessions
 	}
-	v := l.View(ctx)
+	v := l.view()
+	v.World.(*liveWorld).seen = l.observe(ctx, v)
 	switch err := r.claim.hold(r.admin.Conn); {
 	case ctx.Err() != nil:
 		return true, nil
@@ -453,12 +434,12 @@ func (r *liveRun) granted(h linearizability.History) (of worker.Grants) {
 }
 
 // judge judges a round, and removes what is left of one that has ended.
-func (r *liveRun) judge(n int, l *Round, v *workload.View, of worker.Grants) (err error) {
-	j := l.Judge(v)
+func (r *liveRun) judge(n int, l *round, v *workload.View, of worker.Grants) (err error) {
+	j := l.judge(v)
 	j.Unknown = cmp.Or(j.Unknown, of.Unknown())
 	if len(v.Waiting) == 0 {
 		if len(j.Violations) == 0 {
-			l.AddLeftovers(v, &j, func(string) bool { return false })
+			l.addLeftovers(v, &j)
 		}
 		err = r.claim.remove(r.admin.Conn, l.object)
 	}
@@ -468,7 +449,7 @@ func (r *liveRun) judge(n int, l *Round, v *workload.View, of worker.Grants) (er
 }
 
 // recordHistory writes a round's history down.
-func (r *liveRun) recordHistory(l *Round, h linearizability.History) error {
+func (r *liveRun) recordHistory(l *round, h linearizability.History) error {
 	for i := range h {
 		h[i].Object = l.object
 	}
@@ -481,7 +462,7 @@ func (r *liveRun) recordHistory(l *Round, h linearizability.History) error {
 }
 
 // draw draws a round from its number: what its clients do, whatever may strike, and what is to strike them.
-func (r *liveRun) draw(n int64) *Round {
+func (r *liveRun) draw(n int64) *round {
 	object := fmt.Sprintf("%s/r%d", r.cfg.Root, n)
 	w, faults := r.workload, r.cfg.Faults&ClientFaults
 	if r.cfg.ownProcess(n) {
@@ -492,13 +473,13 @@ func (r *liveRun) draw(n int64) *Round {
 	if r.cfg.Plan != nil {
 		l.faults = r.cfg.Plan.Rounds[int(n)]
 	} else {
-		l.faults = drawFaults(r.cfg.Seed, int(n), len(l.Users()), faults, r.cfg.Timeout)
+		l.faults = drawFaults(r.cfg.Seed, int(n), len(l.users()), faults, r.cfg.Timeout)
 	}
 	return l
 }
 
 // playing notes that a round's users begin, or have come to an end.
-func (r *liveRun) playing(l *Round, begin bool) {
+func (r *liveRun) playing(l *round, begin bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if begin {

@@ -57,7 +57,7 @@ func (r *liveRun) whileHealthy(f func() error) error {
 }
 
 // awaitHealthy waits until servers are well, and keeps them so until the end of the round.
-func (l *Round) awaitHealthy() { l.truce.Do(l.run.nemesis.healthy.RLock) }
+func (l *round) awaitHealthy() { l.truce.Do(l.run.nemesis.healthy.RLock) }
 
 // runNemesis lets one strike after the other strike, until no more rounds begin. The error is for servers that do not
 // recover.
@@ -214,10 +214,10 @@ func (r *liveRun) busy() bool {
 	r.mu.Lock()
 	rounds := slices.Collect(maps.Keys(r.rounds))
 	r.mu.Unlock()
-	return slices.ContainsFunc(rounds, (*Round).busy)
+	return slices.ContainsFunc(rounds, (*round).busy)
 }
 
-func (l *Round) busy() bool {
+func (l *round) busy() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.ContainsFunc(l.ops, func(op *world.Op) bool { return op.Return == 0 })

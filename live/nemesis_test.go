@@ -76,11 +76,11 @@ func planOf(at int64, kind strike.Fault, target ensemble.Target, lasts int64) Se
 
 func withNemesis(servers *fragile, faults ...ServerFault) (*liveRun, *bytes.Buffer) {
 	strikes := &bytes.Buffer{}
-	r := &liveRun{begin: time.Now(), rounds: map[*Round]bool{}, admin: &Session{Conn: answering{}}}
+	r := &liveRun{begin: time.Now(), rounds: map[*round]bool{}, admin: &Session{Conn: answering{}}}
 	r.cfg = Config{Servers: servers, Plan: &FaultPlan{Servers: faults}, Strikes: strikes, Root: "/r"}
 	r.result.Struck = map[string]int{}
 	r.nemesis.since, r.nemesis.begun = r.begin, make(chan struct{}, 1)
-	r.playing(&Round{ops: []*world.Op{{Name: "acquire"}}}, true)
+	r.playing(&round{ops: []*world.Op{{Name: "acquire"}}}, true)
 	return r, strikes
 }
 
@@ -132,7 +132,7 @@ func TestServersOfNobody(t *testing.T) {
 			if len(servers.log) > 0 {
 				t.Errorf("struck while no operation was under way: %q", servers.log)
 			}
-			r.playing(&Round{ops: []*world.Op{{Name: "acquire"}}}, true)
+			r.playing(&round{ops: []*world.Op{{Name: "acquire"}}}, true)
 			r.nemesis.operationBegan()
 		}()
 		if err := r.runNemesis(t.Context(), t.Context()); err != nil {
@@ -217,9 +217,9 @@ func (s *sleeper) Kill() error   { return s.say("kill") }
 func TestPausedUsersStandStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		process := &sleeper{}
-		l := &Round{run: &liveRun{}, ctx: t.Context(), episode: soloEpisode{}, sessions: []*Session{{Process: process}},
+		l := &round{run: &liveRun{}, ctx: t.Context(), episode: soloEpisode{}, sessions: []*Session{{Process: process}},
 			asleep: map[int]chan struct{}{}, healed: make(chan struct{})}
-		u := torturedUser{l.User(0, 0)}
+		u := l.user(0, 0)
 		begun := time.Now()
 		after := func() time.Duration { return time.Since(begun) }
 		l.lasting.Go(func() { l.strikeProcess(Fault{Client: 1, Fault: "pause", Variant: "later", ForMS: 700}) })

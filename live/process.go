@@ -31,7 +31,7 @@ func RemoteSession(r worker.Remote, observer recipes.Conn) *Session {
 
 // strikeProcess pauses or kills a client's process: at once, or a moment later, when it knows the answer to the
 // request and has gone on. What the client's users do is the client's: they stop with it.
-func (l *Round) strikeProcess(f Fault) {
+func (l *round) strikeProcess(f Fault) {
 	process := l.sessions[f.Client-1].Process
 	if process == nil {
 		return
@@ -57,7 +57,7 @@ func (l *Round) strikeProcess(f Fault) {
 }
 
 // wait sleeps, at most until the round is healed.
-func (l *Round) wait(d time.Duration) {
+func (l *round) wait(d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-l.healed:
@@ -65,7 +65,7 @@ func (l *Round) wait(d time.Duration) {
 }
 
 // awake waits while the user's client is paused.
-func (u torturedUser) awake() {
+func (u *user) awake() {
 	for {
 		u.round.mu.Lock()
 		awake, asleep := u.round.asleep[u.clientN]

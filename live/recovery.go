@@ -17,7 +17,7 @@ import (
 // anything is judged.
 
 // arm lets the faults of a round strike at its clients.
-func (l *Round) arm() {
+func (l *round) arm() {
 	for _, f := range l.faults {
 		l.strikes = append(l.strikes, &Strike{Fault: f})
 	}
@@ -30,7 +30,7 @@ func (l *Round) arm() {
 }
 
 // begun notes that a fault strikes, and brings about what is not the link's business.
-func (l *Round) begun(f Fault) {
+func (l *round) begun(f Fault) {
 	now := l.run.stamp()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,21 +45,21 @@ func (l *Round) begun(f Fault) {
 	case strike.Cancel:
 		l.giveUp(running)
 	case strike.Reap:
-		l.lasting.Go(l.Reap)
+		l.lasting.Go(l.reap)
 	case strike.Pause, strike.Crash:
 		l.lasting.Go(func() { l.strikeProcess(f) })
 	}
 }
 
-// Reap deletes the znode of the object if that has had children, and has none now.
-func (l *Round) Reap() {
+// reap deletes the znode of the object if that has had children, and has none now.
+func (l *round) reap() {
 	if there, stat, err := l.run.admin.Conn.Exists(l.path); err == nil && there && stat.Cversion > 0 {
 		l.run.admin.Conn.Delete(l.path, -1) // refused if it has children
 	}
 }
 
 // heal ends the torture: all that lasts ends, and nothing strikes any more.
-func (l *Round) heal() {
+func (l *round) heal() {
 	l.health.Do(func() { close(l.healed) })
 	for client := range l.episode.Users() {
 		if link := l.sessions[client].Link; link != nil {
@@ -69,7 +69,7 @@ func (l *Round) heal() {
 }
 
 // running are the operations of a client that are under way.
-func (l *Round) running(client int) (ops []*world.Op) {
+func (l *round) running(client int) (ops []*world.Op) {
 	for _, op := range l.ops {
 		if op.Client == client && op.Return == 0 {
 			ops = append(ops, op)
@@ -78,27 +78,8 @@ func (l *Round) running(client int) (ops []*world.Op) {
 	return ops
 }
 
-// Cancel has the caller of the first operation of a user that is under way give up, if it may.
-func (l *Round) Cancel(client, user int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.giveUp(slices.DeleteFunc(l.running(client), func(op *world.Op) bool { return op.User != user }))
-}
-
-// Crash notes that a client's process has died: its operations under way have unknown outcomes, and its session stays
-// at the servers. The next process needs a session, and users.
-func (l *Round) Crash(client int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.crashes[client] = append(l.crashes[client], l.run.stamp())
-	for _, op := range l.running(client) {
-		op.Outcome = world.Unknown
-		l.cancels[op]()
-	}
-}
-
 // giveUp ends the context of the first operation whose caller may give up.
-func (l *Round) giveUp(running []*world.Op) {
+func (l *round) giveUp(running []*world.Op) {
 	for _, op := range running {
 		if l.cancelable[op] && !op.Cancelled {
 			op.Cancelled = true
@@ -110,7 +91,7 @@ func (l *Round) giveUp(running []*world.Op) {
 
 // recover heals everything and waits until every client has reached its servers again: also if nothing was to strike,
 // as servers may be away by themselves. The error says why the round cannot be judged.
-func (l *Round) recover() error {
+func (l *round) recover() error {
 	l.awaitHealthy()
 	l.heal()
 	l.lasting.Wait()
@@ -181,15 +162,15 @@ func reach(ctx context.Context, s *Session, path string) error {
 const reachEvery = 10 * time.Millisecond
 
 // servers reports whether servers have been hurt during the round.
-func (l *Round) servers() bool { return l.run.nemesis.count() > l.serverStrikes }
+func (l *round) servers() bool { return l.run.nemesis.count() > l.serverStrikes }
 
 // struck reports whether any fault has struck.
-func (l *Round) struck() bool {
+func (l *round) struck() bool {
 	return l.servers() || slices.ContainsFunc(l.strikes, func(s *Strike) bool { return s.At > 0 })
 }
 
 // struckSoFar is what was to happen, with what has come of it.
-func (l *Round) struckSoFar() (all []Strike) {
+func (l *round) struckSoFar() (all []Strike) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.strikes {

@@ -13,22 +13,16 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/live/outcome"
-	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
-// Round is one episode of a workload on real servers, on its own object. [Run] plays its rounds under faults, with
-// clients at full speed; with [PlayRound] the caller plays one.
-//
-// The player calls Prepare, SetSession for each client, and each user's Run in a goroutine that calls Left at its end.
-// Finish waits for them. View returns the input of Judge.
-type Round struct {
+// round is one episode of a workload on real servers, on its own object, under faults, with clients at full speed.
+type round struct {
 	run           *liveRun
 	ctx           context.Context
 	sessions      []*Session // of the clients
-	former        []*Session // of processes that have crashed, and were followed by others
 	episode       workload.Episode
 	log           *outcome.Log // of its users' requests; nil if there is no use for it
 	began         time.Time
@@ -51,7 +45,6 @@ type Round struct {
 	held       []held
 	cancels    map[*world.Op]context.CancelFunc
 	cancelable map[*world.Op]bool
-	crashes    map[int][]int64 // by client: when its processes have crashed, one after the other
 	strikes    []*Strike
 	asleep     map[int]chan struct{} // by client that is paused: closed when it goes on
 	active     int                   // users that have not finished …
@@ -61,8 +54,8 @@ type Round struct {
 }
 
 // newRound returns a round of which nothing has happened yet.
-func (r *liveRun) newRound(w *workload.Workload, plan *world.Plan, object string) *Round {
-	l := &Round{run: r, object: object, path: object + "/" + w.Name()}
+func (r *liveRun) newRound(w *workload.Workload, plan *world.Plan, object string) *round {
+	l := &round{run: r, object: object, path: object + "/" + w.Name()}
 	l.episode = w.Episode(plan, l.path)
 	if w.Visible() {
 		if l.log = outcome.NewLog(w.Name(), l.path); l.log != nil {
@@ -72,16 +65,16 @@ func (r *liveRun) newRound(w *workload.Workload, plan *world.Plan, object string
 	return l
 }
 
-// Prepare makes the round's znodes. What its clients knew before does not count.
-func (l *Round) Prepare() error {
+// prepare makes the round's znodes. What its clients knew before does not count.
+func (l *round) prepare() error {
 	if err := l.make(); err != nil {
 		return fmt.Errorf("live: %s cannot be made: %w", l.object, err)
 	}
 	l.cancels, l.cancelable = map[*world.Op]context.CancelFunc{}, map[*world.Op]bool{}
 	l.alone, l.idle, l.healed = make(chan struct{}), make(chan struct{}), make(chan struct{})
-	l.asleep, l.serverStrikes, l.crashes = map[int]chan struct{}{}, l.run.nemesis.count(), map[int][]int64{}
+	l.asleep, l.serverStrikes = map[int]chan struct{}{}, l.run.nemesis.count()
 	l.broken = lostBy(l.sessions)
-	for _, users := range l.Users() {
+	for _, users := range l.users() {
 		l.active += users
 	}
 	l.began = time.Now()
@@ -89,7 +82,7 @@ func (l *Round) Prepare() error {
 }
 
 // make makes the round's znodes, in the run's root.
-func (l *Round) make() (err error) {
+func (l *round) make() (err error) {
 	if err = l.run.claim.hold(l.run.admin.Conn); err != nil {
 		return err
 	}
@@ -99,50 +92,24 @@ func (l *Round) make() (err error) {
 	return l.run.workload.SetUp(l.run.admin.Conn, l.path)
 }
 
-// Admin is the run's own connection: its requests are made until they are answered, or the run ends.
-func (l *Round) Admin() recipes.Conn { return l.run.admin.Conn }
-
-// Users returns how many users each client has.
-func (l *Round) Users() []int { return l.episode.Users() }
-
-// SetSession gives a client a session: the first, or that of the process that follows one that has crashed.
-func (l *Round) SetSession(client int, s *Session) {
-	if l.sessions == nil {
-		l.sessions = make([]*Session, len(l.Users()))
-	}
-	if former := l.sessions[client]; former != nil {
-		l.former = append(l.former, former)
-	}
-	l.sessions[client] = s
-}
-
-// allSessions are those of former processes, too.
-func (l *Round) allSessions() []*Session { return slices.Concat(l.sessions, l.former) }
-
-// User returns a user of a client, in its present process.
-func (l *Round) User(client, index int) *User {
-	return &User{l, l.sessions[client], client, index, len(l.crashes[client])}
-}
-
-// Run has a user, perhaps wrapped, do what the episode says.
-func (l *Round) Run(u workload.User) { l.episode.Run(u) }
+// users returns how many users each client has.
+func (l *round) users() []int { return l.episode.Users() }
 
 // start starts all users.
-func (l *Round) start() {
-	for client, users := range l.Users() {
+func (l *round) start() {
+	for client, users := range l.users() {
 		for index := range users {
-			u := torturedUser{l.User(client, index)}
 			go func() {
-				defer l.Left()
-				l.Run(u)
+				defer l.left()
+				l.episode.Run(l.user(client, index))
 			}()
 		}
 	}
 }
 
-// Finish waits until every user has finished or waits for ever, and ends the waits. It returns false if the servers or
+// finish waits until every user has finished or waits for ever, and ends the waits. It returns false if the servers or
 // the machine were too slow to tell endless waits: then the round cannot be judged.
-func (l *Round) Finish() (judgeable bool) {
+func (l *round) finish() (judgeable bool) {
 	for waiting := true; waiting; {
 		switch l.patience() {
 		case finished:
@@ -170,7 +137,7 @@ func (l *Round) Finish() (judgeable bool) {
 }
 
 // lasts reports whether the round's faults have not ended yet.
-func (l *Round) lasts() bool {
+func (l *round) lasts() bool {
 	select {
 	case <-l.healed:
 		return false
@@ -181,7 +148,7 @@ func (l *Round) lasts() bool {
 
 // stuck reports whether an operation waits that should not, and records the state before the wait is ended. Waits that
 // are in order it ends first. It returns false if anything has happened since the last look.
-func (l *Round) stuck() bool {
+func (l *round) stuck() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.events() != l.seen || l.endOrderly() {
@@ -200,7 +167,7 @@ func snapshots(ops []*world.Op) (all []*world.Op) {
 }
 
 // patience waits for the end of all users, or until there is no use in waiting.
-func (l *Round) patience() outlook {
+func (l *round) patience() outlook {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	w := l.newWait()
@@ -223,10 +190,10 @@ func (l *Round) patience() outlook {
 	}
 }
 
-func (l *Round) newWait() *wait { return l.run.newWait(l.waiters(), l.run.cfg.Patience) }
+func (l *round) newWait() *wait { return l.run.newWait(l.waiters(), l.run.cfg.Patience) }
 
 // stirred reports whether anything has happened since the last look.
-func (l *Round) stirred() bool {
+func (l *round) stirred() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	was := l.seen
@@ -238,7 +205,7 @@ func (l *Round) stirred() bool {
 const lookEvery = 50 * time.Millisecond
 
 // waiters are the sessions of waiting operations.
-func (l *Round) waiters() (of []*Session) {
+func (l *round) waiters() (of []*Session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, op := range l.waiting() {
@@ -250,7 +217,7 @@ func (l *Round) waiters() (of []*Session) {
 }
 
 // events counts the operations that have begun, and those that have ended.
-func (l *Round) events() (n int) {
+func (l *round) events() (n int) {
 	for _, op := range l.ops {
 		if n++; op.Return != 0 {
 			n++
@@ -259,7 +226,7 @@ func (l *Round) events() (n int) {
 	return n
 }
 
-func (l *Round) waiting() []*world.Op {
+func (l *round) waiting() []*world.Op {
 	var ops []*world.Op
 	for _, op := range l.ops {
 		if op.Return == 0 && op.Outcome == world.Running {
@@ -270,7 +237,7 @@ func (l *Round) waiting() []*world.Op {
 }
 
 // onlyWaitInOrder reports whether every unfinished operation waits, and is allowed to.
-func (l *Round) onlyWaitInOrder() bool {
+func (l *round) onlyWaitInOrder() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	waiting := l.waiting()
@@ -285,14 +252,8 @@ func (l *Round) onlyWaitInOrder() bool {
 	return true
 }
 
-// EndWaits ends the waits that are in order, and returns false if there are none.
-func (l *Round) EndWaits() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.endOrderly()
-}
-
-func (l *Round) endOrderly() bool {
+// endOrderly ends the waits that are in order, and returns false if there are none. The round is locked.
+func (l *round) endOrderly() bool {
 	inOrder := l.episode.MayWaitForever(l.ops, l.waiting())
 	for _, op := range inOrder {
 		op.Cancelled = true
@@ -301,8 +262,8 @@ func (l *Round) endOrderly() bool {
 	return len(inOrder) > 0
 }
 
-// Left notes that a user has finished.
-func (l *Round) Left() {
+// left notes that a user has finished.
+func (l *round) left() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.active--
@@ -314,18 +275,12 @@ func (l *Round) Left() {
 	}
 }
 
-// View is what the clients have seen of a round that is over, and what is known of its world.
-func (l *Round) View(ctx context.Context) *workload.View {
-	v, known := l.view()
-	known.seen = l.observe(ctx, v)
-	return v
-}
-
-func (l *Round) view() (*workload.View, *liveWorld) {
+// view is what the clients have seen of a round that is over, and what is known of its world.
+func (l *round) view() *workload.View {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	faulty := l.hit() || !l.brisk()
-	known := &liveWorld{faulty: faulty, roundEnds: l.ends(), crashes: l.crashes, remains: l.remains}
+	known := &liveWorld{faulty: faulty, roundEnds: l.ends(), remains: l.remains}
 	v := &workload.View{World: known, Left: workload.Leftovers{Path: l.path}}
 	if v.Ops = l.frozen; v.Ops == nil {
 		v.Ops = snapshots(l.ops)
@@ -335,7 +290,7 @@ func (l *Round) view() (*workload.View, *liveWorld) {
 			v.Waiting = append(v.Waiting, op)
 		}
 	}
-	return v, known
+	return v
 }
 
 // roundEnds are the ends of a round's sessions, as their links have seen them.
@@ -345,10 +300,10 @@ type roundEnds struct {
 	begin time.Time // of stamps
 }
 
-func (l *Round) ends() roundEnds {
+func (l *round) ends() roundEnds {
 	e := roundEnds{alive: map[int64]bool{}, begin: l.run.begin}
-	for _, s := range l.allSessions() {
-		e.alive[s.Conn.SessionID()] = true // also that of a process that has crashed: it stays
+	for _, s := range l.sessions {
+		e.alive[s.Conn.SessionID()] = true
 		if s.Link != nil {
 			e.links = append(e.links, s.Link)
 		}
@@ -376,16 +331,16 @@ func (e roundEnds) SessionGone(session int64) (since int64, known bool) {
 }
 
 // hit reports whether a fault struck, or a connection broke.
-func (l *Round) hit() bool { return lostBy(l.sessions) > l.broken || l.struck() }
+func (l *round) hit() bool { return lostBy(l.sessions) > l.broken || l.struck() }
 
 // brisk reports whether the machine and the servers were always quick enough for requests not to time out.
-func (l *Round) brisk() bool {
+func (l *round) brisk() bool {
 	h := l.run.pulse.since(l.began, time.Now())
 	return h.steady && h.longest < l.run.cfg.Timeout/4
 }
 
 // tree lists the children of a znode with their owners, oldest first; nothing if it cannot.
-func (l *Round) tree(parent string) (nodes []liveNode) {
+func (l *round) tree(parent string) (nodes []liveNode) {
 	conn := l.run.admin.Conn
 	conn.Sync(parent)
 	children, _, err := conn.Children(parent)
@@ -409,8 +364,8 @@ type liveNode struct {
 
 // leftovers reports the znodes that a finished round has left, as the simulated world does. Recipes may tidy up in the
 // background for a moment. The second result says why leftovers are unknown, if they are.
-func (l *Round) leftovers(v *workload.View, orphan func(below string) bool) (found []sim.Violation, unknown string) {
-	found = l.leftover(v, orphan)
+func (l *round) leftovers(v *workload.View) (found []sim.Violation, unknown string) {
+	found = l.leftover(v)
 	w := l.run.newWait(l.living(), max(tidyMax, l.run.cfg.Patience/2))
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -423,7 +378,7 @@ func (l *Round) leftovers(v *workload.View, orphan func(below string) bool) (fou
 		}
 		select {
 		case <-look.C:
-			found = l.leftover(v, orphan)
+			found = l.leftover(v)
 		case <-l.ctx.Done():
 			return nil, ""
 		}
@@ -434,17 +389,17 @@ func (l *Round) leftovers(v *workload.View, orphan func(below string) bool) (fou
 // tidyMax is the least time that cancelled operations have to tidy up after all users have finished.
 const tidyMax = 5 * time.Second
 
-// Judge judges a round by the view of it.
-func (l *Round) Judge(v *workload.View) workload.Judgement {
+// judge judges a round by the view of it.
+func (l *round) judge(v *workload.View) workload.Judgement {
 	j := l.episode.Judge(v)
 	j.Resolve()
 	return j
 }
 
-// AddLeftovers adds the znodes that are left when all users have finished to the judgement. One beside which none was ever
-// removed may say that its client lives, unless it is an orphan by its path below the round's znode.
-func (l *Round) AddLeftovers(v *workload.View, j *workload.Judgement, orphan func(below string) bool) {
-	found, unknown := l.leftovers(v, orphan)
+// addLeftovers adds the znodes that are left when all users have finished to the judgement. One beside which none was ever
+// removed may say that its client lives.
+func (l *round) addLeftovers(v *workload.View, j *workload.Judgement) {
+	found, unknown := l.leftovers(v)
 	j.Add(found...)
 	j.Unknown = cmp.Or(j.Unknown, unknown)
 }
@@ -454,14 +409,14 @@ var errSlow = errors.New("the servers or the machine were too slow, or a client 
 	"that an operation that waits for ever cannot be told from a slow one")
 
 // living are the sessions that have a client.
-func (l *Round) living() []*Session {
+func (l *round) living() []*Session {
 	return slices.DeleteFunc(slices.Clone(l.sessions), func(s *Session) bool { return !s.connected() })
 }
 
 // leftover looks once for ephemeral znodes of live sessions, and for persistent ones that were made for one use and
 // never had children, as the simulated world does. Clients whose sessions ended cannot tidy up: then the latter are
 // not judged.
-func (l *Round) leftover(v *workload.View, orphan func(below string) bool) []sim.Violation {
+func (l *round) leftover(v *workload.View) []sim.Violation {
 	tree := map[string]outcome.Znode{}
 	admin := l.run.admin.Conn
 	if _, err := admin.Sync(l.object); err != nil {
@@ -482,7 +437,7 @@ func (l *Round) leftover(v *workload.View, orphan func(below string) bool) []sim
 		case path == l.run.claim.sign() || path == l.run.claim.inUse() || v.Left.Interlude(path):
 		case owner != 0 && (!l.alive(owner) || v.Left.Notes && notes[owner] < l.notesOf(v, owner)):
 			notes[owner]++
-		case owner != 0 && !removed(path) && !orphan(strings.TrimPrefix(path, l.object)):
+		case owner != 0 && !removed(path):
 			// it says that its client lives
 		case owner != 0:
 			return []sim.Violation{sim.Violation{Property: "orphan"}.Saying(
@@ -514,16 +469,16 @@ func callersOf(ops []*world.Op) int {
 }
 
 // notesOf is how many notes a session's client may keep.
-func (l *Round) notesOf(v *workload.View, session int64) int {
+func (l *round) notesOf(v *workload.View, session int64) int {
 	client := slices.IndexFunc(l.sessions, func(s *Session) bool { return s.Conn.SessionID() == session })
 	return max(v.Left.NotesOf(v.Ops, client), 1)
 }
 
 // oneTime reports whether a name is used once, by one operation or session: it ends in a sequence number, or contains a
 // session's or a random identity.
-func (l *Round) oneTime(path string) bool {
+func (l *round) oneTime(path string) bool {
 	name := path[strings.LastIndexByte(path, '/')+1:]
-	return oneTimeName.MatchString(name) || slices.ContainsFunc(l.allSessions(), func(s *Session) bool {
+	return oneTimeName.MatchString(name) || slices.ContainsFunc(l.sessions, func(s *Session) bool {
 		id := s.Conn.SessionID()
 		return strings.Contains(name, fmt.Sprintf("%x", id)) || strings.Contains(name, fmt.Sprint(id))
 	})
@@ -533,6 +488,6 @@ func (l *Round) oneTime(path string) bool {
 var oneTimeName = regexp.MustCompile(`(\d{10}|-\d{9,10})$|[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 // alive reports whether a session is a client's present one.
-func (l *Round) alive(session int64) bool {
+func (l *round) alive(session int64) bool {
 	return slices.ContainsFunc(l.sessions, func(s *Session) bool { return s.Conn.SessionID() == session })
 }

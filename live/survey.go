@@ -17,7 +17,7 @@ import (
 // left.
 //
 // Invariant: the log is copied after the tree was read, so that it has whatever made it as it is.
-func (l *Round) observe(ctx context.Context, v *workload.View) *outcome.Requests {
+func (l *round) observe(ctx context.Context, v *workload.View) *outcome.Requests {
 	if ctx.Err() != nil || !l.log.Needed(v.Ops) {
 		return nil
 	}

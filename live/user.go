@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"time"
 
@@ -13,32 +12,30 @@ import (
 	"github.com/zktorture/zktorture/sim/world"
 )
 
-// User is a user of a round, with its client's session at [Round.User]. It runs freely; the player of the round may
-// wrap it. After [Round.Crash] its goroutine ends at the begin or end of an operation.
-type User struct {
-	round           *Round
+// user is a user of a round, with its client's session.
+type user struct {
+	round           *round
 	session         *Session
 	clientN, indexN int
-	incarnation     int // of the client's process
 }
 
+func (l *round) user(client, index int) *user { return &user{l, l.sessions[client], client, index} }
+
 // Client implements [workload.User], as do the other methods.
-func (u *User) Client() int        { return u.clientN }
-func (u *User) Index() int         { return u.indexN }
-func (u *User) Life() int          { return u.incarnation }
-func (u *User) ExpiriesSeen() int  { return u.session.ExpiriesSeen() }
-func (u *User) Conn() recipes.Conn { return u.session.Conn }
+func (u *user) Client() int       { return u.clientN }
+func (u *user) Index() int        { return u.indexN }
+func (u *user) Life() int         { return 0 } // who uses a process that has crashed goes on with the next
+func (u *user) ExpiriesSeen() int { return u.session.ExpiriesSeen() }
 
 // SawExpiryBefore is false: the order of events inside a client is unknown, so belief is not judged.
-func (u *User) SawExpiryBefore() bool { return false }
+func (u *user) SawExpiryBefore() bool { return false }
 
-func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *world.Op) {
+func (u *user) Begin(name, arg string, cancelable bool) (context.Context, *world.Op) {
 	l := u.round
 	ctx, cancel := context.WithCancel(l.ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	u.endIfCrashed()
-	op := &world.Op{Name: name, Arg: arg, Client: u.clientN, User: u.indexN, Incarnation: u.incarnation, Call: l.run.stamp()}
+	op := &world.Op{Name: name, Arg: arg, Client: u.clientN, User: u.indexN, Call: l.run.stamp()}
 	op.Number, op.SessionAt = op.Call, u.session.Conn.SessionID()
 	l.look(op.Call)
 	l.ops = append(l.ops, op)
@@ -47,14 +44,14 @@ func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *world
 	return ctx, op
 }
 
-func (u *User) Note(op *world.Op, about any) {
+func (u *user) Note(op *world.Op, about any) {
 	u.round.mu.Lock()
 	defer u.round.mu.Unlock()
 	op.Data = about
 }
 
 // Lasts has the round look at lost whenever an operation begins or ends: while it is open, the hold surely lasts.
-func (u *User) Lasts(op *world.Op, lost <-chan struct{}) {
+func (u *user) Lasts(op *world.Op, lost <-chan struct{}) {
 	u.round.mu.Lock()
 	defer u.round.mu.Unlock()
 	if lost != nil {
@@ -66,16 +63,15 @@ func (u *User) Lasts(op *world.Op, lost <-chan struct{}) {
 }
 
 // Asks needs nothing: time is real.
-func (u *User) Asks() {}
+func (u *user) Asks() {}
 
-func (u *User) Now() int64 { return u.round.run.stamp() }
+func (u *user) Now() int64 { return u.round.run.stamp() }
 
-func (u *User) End(op *world.Op, outcome world.Outcome, result string, err error) {
+func (u *user) End(op *world.Op, outcome world.Outcome, result string, err error) {
 	l := u.round
 	now := l.run.stamp()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	u.endIfCrashed()
 	l.cancels[op]()
 	delete(l.cancels, op)
 	op.Return, op.Outcome, op.Result, op.Err = now, outcome, result, err
@@ -91,7 +87,7 @@ type held struct {
 }
 
 // look notes what is over, at a stamp that was taken before. The round is locked.
-func (l *Round) look(at int64) {
+func (l *round) look(at int64) {
 	l.held = slices.DeleteFunc(l.held, func(h held) bool {
 		select {
 		case <-h.lost:
@@ -106,26 +102,15 @@ func (l *Round) look(at int64) {
 	}
 }
 
-// endIfCrashed ends the goroutine if the user's process has crashed. The round is locked.
-func (u *User) endIfCrashed() {
-	if u.incarnation < len(u.round.crashes[u.clientN]) {
-		runtime.Goexit()
-	}
-}
-
-func (u *User) Do(_ string, f func() string) {
-	u.round.mu.Lock()
-	defer u.round.mu.Unlock()
-	f()
-}
-
-// Wait returns at once: who plays the round says when its users go on.
-func (u *User) Wait(time.Duration) {}
-
 // AwaitLiveness returns false: only after all users have finished is it known that the faults are over.
-func (u *User) AwaitLiveness() bool { return false }
+func (u *user) AwaitLiveness() bool { return false }
 
-func (u *User) AwaitOthers() {
+// AwaitOthers waits until the other users have finished, and ends the torture: what comes next is to look at what is left.
+func (u *user) AwaitOthers() {
+	defer func() {
+		u.round.awaitHealthy()
+		u.round.heal()
+	}()
 	u.round.mu.Lock()
 	last := u.round.active == 1
 	u.round.lonely = true
@@ -144,11 +129,8 @@ func (u *User) AwaitOthers() {
 	}
 }
 
-// torturedUser is a user in a round of [Run].
-type torturedUser struct{ *User }
-
 // Conn reaches the round's object and nothing else. A client in another process confines itself, if it is ours.
-func (u torturedUser) Conn() recipes.Conn {
+func (u *user) Conn() recipes.Conn {
 	if _, remote := worker.RemoteOf(u.session.Conn); remote {
 		return u.session.Conn
 	}
@@ -156,32 +138,24 @@ func (u torturedUser) Conn() recipes.Conn {
 }
 
 // Do takes a moment, as work under a lock does; without it holds would be too short to overlap.
-func (u torturedUser) Do(what string, f func() string) {
+func (u *user) Do(_ string, f func() string) {
 	u.Wait(workTime * waitShare)
 	u.awake()
-	u.User.Do(what, f)
+	u.round.mu.Lock()
+	defer u.round.mu.Unlock()
+	f()
 }
 
 // Wait lets a fiftieth of the time pass: requests take so much less here than the simulated sessions' timeouts are, and
 // whoever waits for the user must not seem to wait for ever.
-func (u torturedUser) Wait(d time.Duration) {
+func (u *user) Wait(d time.Duration) {
 	select {
 	case <-time.After(d / waitShare):
 	case <-u.round.ctx.Done():
 	}
-	u.round.mu.Lock()
-	defer u.round.mu.Unlock()
-	u.endIfCrashed()
 }
 
 const waitShare = 50
 
 // workTime is several times the time of a request.
 const workTime = 3 * time.Millisecond
-
-// AwaitOthers ends the torture, too: what comes next is to look at what is left.
-func (u torturedUser) AwaitOthers() {
-	u.User.AwaitOthers()
-	u.round.awaitHealthy()
-	u.round.heal()
-}

@@ -14,7 +14,6 @@ import (
 type liveWorld struct {
 	faulty bool
 	roundEnds
-	crashes map[int][]int64   // by client: when its processes have crashed
 	remains []liveNode        // the tree when an endless wait was found
 	seen    *outcome.Requests // nil if not recorded
 }
@@ -25,12 +24,8 @@ func (w *liveWorld) Moment(stamp int64) string { return fmt.Sprintf("%.6f s", fl
 
 func (w *liveWorld) Span(from, to int64) string { return w.Moment(from) + " to " + w.Moment(to) }
 
-func (w *liveWorld) Crash(client, incarnation int) (at int64, crashed bool) {
-	if incarnation >= len(w.crashes[client]) {
-		return 0, false
-	}
-	return w.crashes[client][incarnation], true
-}
+// Crash is false: the users of a process that has crashed go on with the next.
+func (w *liveWorld) Crash(int, int) (at int64, crashed bool) { return 0, false }
 
 // CutOff is true, as it is not known.
 func (w *liveWorld) CutOff(int, int64, int64) bool { return true }
@@ -70,5 +65,5 @@ func (w *liveWorld) Abandoned([]*world.Op, string, func(*world.Op) bool) (path s
 
 func (w *liveWorld) Remains(*world.Op) bool { return len(w.remains) > 0 }
 
-// LeftBehind returns nothing: what is left in the tree is looked for when the round is over, see [Round.AddLeftovers].
+// LeftBehind returns nothing: what is left in the tree is looked for when the round is over, see [round.addLeftovers].
 func (w *liveWorld) LeftBehind([]*world.Op, workload.Leftovers) []sim.Violation { return nil }
