@@ -42,8 +42,7 @@ var mayImport = map[string]string{
 
 	"live/ensemble": "fakezk/wire recipes/zkclient",
 	"live/worker":   "fakezk/goclient linearizability live/ensemble recipes recipes/zkclient sim/world workload workload/cluster internal",
-	"live/outcome":  "linearizability recipes sim/world workload",
-	"live":          "fakezk/wire linearizability live/ensemble live/outcome live/worker recipes sim sim/world workload internal/faultset",
+	"live":          "fakezk/wire linearizability live/ensemble live/worker recipes sim sim/world workload internal/faultset",
 	"live/confirm":  "fakezk/wire recipes recipes/zkclient sim sim/world workload",
 
 	// Leaves that need nothing but the standard library:

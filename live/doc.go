@@ -10,8 +10,7 @@
 // fault of a client strikes at one request, on the client's link ([Link]) or at its process; faults of servers
 // ([Servers]) strike at times. Then all faults are healed, every client has to reconnect, and the round is judged as in
 // simulation, from its clients' histories. Properties that real servers do not reveal are not judged; the result lists
-// them (sim.Result.NotJudged). Unknown outcomes are resolved by the clients' requests and the tree, where these leave
-// one possibility.
+// them (sim.Result.NotJudged).
 //
 // The root is marked as the run's own ([Mark]). The run changes and removes nothing else, and stops when it has lost
 // the root ([ErrRootLost]). Roots left by killed runs are found and removed later ([FindLeftRoots]).

@@ -16,7 +16,6 @@ import (
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
-	"github.com/zktorture/zktorture/live/outcome"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/recipes/zkclient"
 )
@@ -360,13 +359,18 @@ func ownServer(t *testing.T) *zkclient.Client {
 // readAll returns the data and the version of every znode at and below a path.
 func readAll(t *testing.T, c *zkclient.Client, p string) map[string]string {
 	t.Helper()
-	tree := map[string]outcome.Znode{}
-	if err := readZnode(c, p, tree); err != nil {
+	_, stat, err := c.Exists(p)
+	tree := map[string]*zk.Stat{p: stat}
+	if err := errors.Join(err, readBelow(c, p, tree)); err != nil {
 		t.Fatal(err)
 	}
 	all := map[string]string{}
-	for at, z := range tree {
-		all[at] = fmt.Sprintf("%q %+v", z.Data, z.Stat)
+	for at := range tree {
+		data, stat, err := c.Get(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[at] = fmt.Sprintf("%q %+v", data, *stat)
 	}
 	return all
 }

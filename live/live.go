@@ -407,7 +407,6 @@ func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuc
 		return true, nil // with new sessions
 	}
 	v := l.view()
-	v.World.(*liveWorld).seen = l.observe(ctx, v)
 	switch err := r.claim.hold(r.admin.Conn); {
 	case ctx.Err() != nil:
 		return true, nil

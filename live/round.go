@@ -12,7 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zktorture/zktorture/live/outcome"
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
@@ -24,7 +25,6 @@ type round struct {
 	ctx           context.Context
 	sessions      []*Session // of the clients
 	episode       workload.Episode
-	log           *outcome.Log // of its users' requests; nil if there is no use for it
 	began         time.Time
 	slow          bool        // too slow to tell a long wait from an endless one
 	seen          int         // events, at the last look
@@ -57,11 +57,6 @@ type round struct {
 func (r *liveRun) newRound(w *workload.Workload, plan *world.Plan, object string) *round {
 	l := &round{run: r, object: object, path: object + "/" + w.Name()}
 	l.episode = w.Episode(plan, l.path)
-	if w.Visible() {
-		if l.log = outcome.NewLog(w.Name(), l.path); l.log != nil {
-			l.episode = l.log.Around(l.episode)
-		}
-	}
 	return l
 }
 
@@ -417,7 +412,7 @@ func (l *round) living() []*Session {
 // never had children, as the simulated world does. Clients whose sessions ended cannot tidy up: then the latter are
 // not judged.
 func (l *round) leftover(v *workload.View) []sim.Violation {
-	tree := map[string]outcome.Znode{}
+	tree := map[string]*zk.Stat{}
 	admin := l.run.admin.Conn
 	if _, err := admin.Sync(l.object); err != nil {
 		return nil
@@ -429,10 +424,10 @@ func (l *round) leftover(v *workload.View) []sim.Violation {
 	callers := callersOf(v.Ops)
 	removed := func(path string) bool { // whether anything below its parent was ever removed
 		parent, known := tree[path[:max(strings.LastIndexByte(path, '/'), 1)]]
-		return !known || parent.Stat.Cversion != parent.Stat.NumChildren
+		return !known || parent.Cversion != parent.NumChildren
 	}
 	for _, path := range slices.Sorted(maps.Keys(tree)) {
-		stat := tree[path].Stat
+		stat := tree[path]
 		switch owner := stat.EphemeralOwner; {
 		case path == l.run.claim.sign() || path == l.run.claim.inUse() || v.Left.Interlude(path):
 		case owner != 0 && (!l.alive(owner) || v.Left.Notes && notes[owner] < l.notesOf(v, owner)):

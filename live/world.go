@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/zktorture/zktorture/live/outcome"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
@@ -14,8 +13,7 @@ import (
 type liveWorld struct {
 	faulty bool
 	roundEnds
-	remains []liveNode        // the tree when an endless wait was found
-	seen    *outcome.Requests // nil if not recorded
+	remains []liveNode // the tree when an endless wait was found
 }
 
 func (w *liveWorld) Faulty() bool { return w.faulty }
@@ -38,8 +36,6 @@ func (w *liveWorld) Beliefs() (known bool) { return false }
 func (w *liveWorld) Changes() (all []world.Change, known bool) { return nil, false }
 
 func (w *liveWorld) Herds() (all []world.Herd, known bool) { return nil, false }
-
-func (w *liveWorld) Resolved(ops []*world.Op) map[int64]workload.Resolved { return w.seen.Resolve(ops) }
 
 func (w *liveWorld) Explain(op *world.Op) world.Sentence {
 	return world.Say("%s waits forever in %s, called at %s", workload.Who(op), op.Name, w.Moment(op.Call))

@@ -52,7 +52,6 @@ func (w *seenWorld) Span(from, to int64) string                   { return fmt.S
 func (w *seenWorld) Beliefs() bool                                { return false }
 func (w *seenWorld) Changes() ([]world.Change, bool)              { return nil, false }
 func (w *seenWorld) Herds() ([]world.Herd, bool)                  { return nil, false }
-func (w *seenWorld) Resolved([]*world.Op) map[int64]Resolved      { return nil }
 func (w *seenWorld) Explain(op *world.Op) world.Sentence {
 	return world.Say("%s waits forever in %s", Who(op), op.Name)
 }

@@ -66,12 +66,6 @@ func (w *Workload) OverWire() *Workload {
 	return &v
 }
 
-// Visible reports whether all requests of the recipe go through the connection that its constructor is given: not those
-// of code that takes a *zk.Conn, in another process, or of a custom kind.
-func (w *Workload) Visible() bool {
-	return w.new != nil && w.around == nil && w.terms.door == world.InProcess
-}
-
 // reach returns what code gets in place of a recipes.Conn.
 func reach[C *zk.Conn | Servers](c recipes.Conn) (to C) {
 	for {

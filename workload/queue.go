@@ -299,7 +299,7 @@ func (e *queueEpisode) History(v *View) linearizability.History {
 	known := e.resolve(v)
 	return v.History(func(op *world.Op, add func(linearizability.Operation)) {
 		o := textOf(op)
-		known[op.Number].apply(op, &o, linearizability.Str)
+		known[op.Number].apply(&o, linearizability.Str)
 		add(o)
 	})
 }
@@ -309,7 +309,7 @@ func (e *queueEpisode) History(v *View) linearizability.History {
 func (e *queueEpisode) lost(v *View) []sim.Violation {
 	made, known := v.commits()
 	if !known {
-		return e.lostByEvidence(v)
+		return nil
 	}
 	for i := range made.all {
 		c := &made.all[i]
@@ -323,21 +323,6 @@ func (e *queueEpisode) lost(v *View) []sim.Violation {
 					"the item is gone and nobody got it",
 				v.call(op), world.Path(c.Path), offer.Arg, c.Step, op.Err)}
 		}
-	}
-	return nil
-}
-
-// lostByEvidence is lost where changes are not known: it goes by the requests that were sent, and by what is left.
-func (e *queueEpisode) lostByEvidence(v *View) []sim.Violation {
-	known := e.resolve(v)
-	for _, op := range v.Ops {
-		value := known[op.Number].Value
-		if !removes(op) || value == "" || op.Err == nil || isUnknown(op) || e.returned(v, value) {
-			continue
-		}
-		return broken("lost", []*world.Op{op},
-			"%s removed %s and then failed with %q, which does not say so: the item is gone and nobody got it",
-			v.call(op), value, op.Err)
 	}
 	return nil
 }

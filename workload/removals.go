@@ -11,29 +11,16 @@ import (
 	"github.com/zktorture/zktorture/sim/world"
 )
 
-// Resolved is what is known after all of an operation of unknown outcome.
-type Resolved struct {
-	None  bool   // it surely had no effect
-	Value string // what it has returned if it had one: the item, or the sum; "" if that is nothing
-	Why   string
-}
+// resolved is the item that a removal of unknown outcome has surely removed; "" if that is not known.
+type resolved string
 
-// apply puts what is known of an operation, if anything is, into the history's. One that surely had its effect keeps
-// its outcome, because its caller was not told, but it cannot have had another.
-func (known Resolved) apply(op *world.Op, o *linearizability.Operation, value func(string) linearizability.Value) {
-	if known == (Resolved{}) {
+// apply puts the item into the history's operation, whose outcome stays unknown, because its caller was not told.
+func (known resolved) apply(o *linearizability.Operation, value func(string) linearizability.Value) {
+	if known == "" {
 		return
 	}
-	o.Note = strings.TrimPrefix(o.Note+"; "+known.Why, "; ")
-	if known.Value != "" {
-		o.Result = value(known.Value)
-	}
-	if known.None {
-		o.Outcome, o.Result = linearizability.Fail, linearizability.Null
-		if op.Return != 0 {
-			o.Return = op.Return
-		}
-	}
+	o.Note = strings.TrimPrefix(o.Note+"; its request removed the item's znode", "; ")
+	o.Result = value(string(known))
 }
 
 // resolve collects what is known of operations of unknown outcome.
@@ -41,16 +28,16 @@ func (known Resolved) apply(op *world.Op, o *linearizability.Operation, value fu
 // A world that knows the servers' changes knows what became of a request whose reply was lost. That resolves the
 // outcome of a removal, but only where no recipe could mean anything else by it: the item was in one znode only, from
 // its creation until the operation deleted it. Nothing follows from the absence of a deletion, as a recipe may delete
-// in the background, for no operation. A world that does not know the changes may know the outcomes all the same.
-func (e *queueEpisode) resolve(v *View) map[int64]Resolved {
+// in the background, for no operation.
+func (e *queueEpisode) resolve(v *View) map[int64]resolved {
 	if made, known := v.commits(); known {
 		return made.removals()
 	}
-	return v.Resolved(v.Ops)
+	return nil
 }
 
 // removals resolves the removals whose requests surely removed an item's znode.
-func (c commits) removals() map[int64]Resolved {
+func (c commits) removals() map[int64]resolved {
 	if !slices.ContainsFunc(c.ops, unresolved) {
 		return nil
 	}
@@ -63,11 +50,11 @@ func (c commits) removals() map[int64]Resolved {
 		several[by] = several[by] || found[by] != ""
 		found[by] = op.Arg
 	}
-	s := map[int64]Resolved{}
+	s := map[int64]resolved{}
 	for _, op := range c.ops {
 		value := found[op.Number]
 		if value != "" && !several[op.Number] && unresolved(op) {
-			s[op.Number] = Resolved{Value: value, Why: "its request removed the item's znode"}
+			s[op.Number] = resolved(value)
 		}
 	}
 	return s

@@ -37,8 +37,6 @@ func (w simWorld) Changes() (all []world.Change, known bool) {
 	return w.World.Changes(), w.Attributed()
 }
 
-func (w simWorld) Resolved([]*world.Op) map[int64]Resolved { return nil }
-
 func (w simWorld) commits(ops []*world.Op) commits { return commits{w.World.Changes(), ops} }
 
 func (w simWorld) Remains(op *world.Op) bool { return len(w.created(op)) > 0 }

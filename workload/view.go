@@ -266,9 +266,6 @@ type World interface {
 	Changes() (all []world.Change, known bool)
 	// Herds returns the deletions whose events waiting operations got, with these.
 	Herds() (all []world.Herd, known bool)
-	// Resolved returns what is known of operations of unknown outcome, by their numbers, if that is more
-	// than Changes say.
-	Resolved(ops []*world.Op) map[int64]Resolved
 
 	// Explain says in a sentence what an operation waits for that has not returned, as far as that can be seen.
 	Explain(op *world.Op) world.Sentence

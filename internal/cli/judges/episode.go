@@ -160,7 +160,6 @@ func (e *episode) FaultFree(int64, int64) (d time.Duration, known bool)         
 func (e *episode) Beliefs() (known bool)                                             { return false }
 func (e *episode) Changes() (all []world.Change, known bool)                         { return nil, false }
 func (e *episode) Herds() (all []world.Herd, known bool)                             { return nil, false }
-func (e *episode) Resolved([]*world.Op) map[int64]workload.Resolved                  { return nil }
 func (e *episode) Explain(*world.Op) world.Sentence                                  { return world.Sentence{} }
 func (e *episode) Blocked(*world.Op, string) sim.Violation                           { return sim.Violation{} }
 func (e *episode) Remains(*world.Op) bool                                            { return false }
