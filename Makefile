@@ -68,7 +68,7 @@ CLIENTS := libcurator-recipes-java libcommons-cli-java zookeeper-bin default-jdk
 tools: ## fetch ZooKeeper, and as root on Debian install Java and other clients; what is missing is said, and its tests are skipped
 	@if ! dpkg -s $(CLIENTS) >/dev/null 2>&1 && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	apt-get update -q && apt-get install -y -q --no-install-recommends $(CLIENTS) || echo "tools: some of $(CLIENTS) could not be installed"; fi
-	$(GO) run ./live/ensemble/cmd/zkfetch
+	$(GO) run ./cmd/torture live lock --start 1 --episodes 1 --faults none
 
 release: ## build all that a release has into out/dist; with GORELEASER='release --clean' publish it
 	@mkdir -p out; awk -v version="[$(VERSION:v%=%)]" '/^## /{on = $$2 == version; next} /^\[.*\]: /{on = 0} on' CHANGELOG.md > out/release-notes.md; \

@@ -6,7 +6,7 @@
 // run's root. Rounds run concurrently, each in a worker with its own sessions ([Session]); clients of some rounds may
 // have their own processes ([Process]).
 //
-// A round has a torture phase and a liveness phase. Its faults are drawn from the seed before it begins ([DrawPlan]). A
+// A round has a torture phase and a liveness phase. Its faults are drawn from the seed before it begins. A
 // fault of a client strikes at one request, on the client's link ([Link]) or at its process; faults of servers
 // ([Servers]) strike at times. Then all faults are healed, every client has to reconnect, and the round is judged as in
 // simulation, from its clients' histories. Properties that real servers do not reveal are not judged; the result lists

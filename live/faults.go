@@ -1,13 +1,8 @@
 package live
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -67,19 +62,11 @@ type Link interface {
 var (
 	ClientFaults  = strike.SetOf(strike.Faults(strike.OnLive)...)
 	ProcessFaults = strike.SetOf(strike.Faults(strike.OnProcess)...)
-	ServerFaults  = asListed(strike.Faults(strike.OnEnsemble)...) | strike.SetOf(strike.Leader)
+	ServerFaults  = strike.SetOf(strike.Faults(strike.OnEnsemble)...) | strike.SetOf(strike.Leader)
 )
 
 // clientWays are the ways of faults of clients, in the order in which a seed draws them.
 var clientWays = strike.Ways(strike.OnLive | strike.OnProcess)
-
-// asListed are the faults that users list for some.
-func asListed(some ...strike.Fault) (set strike.Set) {
-	for _, f := range some {
-		set |= strike.SetOf(f.Listed())
-	}
-	return set
-}
 
 // ParseFaults reads a set of faults on real servers, as --faults takes it, see [faultset.Parse]: those of clients and of
 // servers. A lag is a server's. Faults that only the simulator has can be left out, and not named.
@@ -181,89 +168,5 @@ func drawFaults(seed uint64, round, clients int, allowed strike.Set, session tim
 // faultSalt keeps the draws of faults apart from those of what clients do.
 const faultSalt = 0x6661756c7473
 
-// FaultPlan says what is to happen in each round, and to the servers meanwhile.
-type FaultPlan struct {
-	Rounds  map[int][]Fault
-	Servers []ServerFault
-}
-
-// Faults are those that the plan has.
-func (p *FaultPlan) Faults() (set strike.Set) {
-	for _, f := range slices.Concat(slices.Collect(maps.Values(p.Rounds))...) {
-		set |= strike.SetOf(f.Fault)
-	}
-	for _, f := range p.Servers {
-		set |= f.under()
-	}
-	return set
-}
-
-// ReadFaultPlan reads a plan: one fault a line, as a run records them. What a line says about what became of
-// the fault is passed over. The error names the line.
-func ReadFaultPlan(r io.Reader) (*FaultPlan, error) {
-	plan := &FaultPlan{Rounds: map[int][]Fault{}}
-	in := bufio.NewScanner(r)
-	for line := 1; in.Scan(); line++ {
-		if text := bytes.TrimSpace(in.Bytes()); len(text) > 0 {
-			if err := plan.add(text); err != nil {
-				return nil, fmt.Errorf("line %d: %w", line, err)
-			}
-		}
-	}
-	return plan, in.Err()
-}
-
-// add reads a line: only faults of servers name one.
-func (p *FaultPlan) add(line []byte) error {
-	var of struct {
-		Server *string `json:"server"`
-	}
-	if json.Unmarshal(line, &of) == nil && of.Server != nil {
-		var s ServerStrike
-		if err := strictly(line, &s); err != nil {
-			return err
-		}
-		if err := s.ServerFault.check(); err != nil {
-			return err
-		}
-		p.Servers = append(p.Servers, s.ServerFault)
-		return nil
-	}
-	var s Strike
-	if err := strictly(line, &s); err != nil {
-		return err
-	}
-	if err := s.Fault.check(); err != nil {
-		return err
-	}
-	p.Rounds[s.Round] = append(p.Rounds[s.Round], s.Fault)
-	return nil
-}
-
-// strictly reads an object that has no other keys.
-func strictly(line []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(line))
-	decoder.DisallowUnknownFields()
-	return decoder.Decode(into)
-}
-
-// check returns an error for a fault that cannot be.
-func (f Fault) check() error {
-	_, known := strike.Find(clientWays, f.Fault, f.Variant)
-	switch {
-	case !known:
-		return fmt.Errorf("there is no fault %q with the variant %q on real servers", f.Fault, f.Variant)
-	case f.Round < 0 || f.Client < 1 || f.Client > clientsMax || f.Request < 1:
-		return fmt.Errorf("round %d, client %d, request %d: rounds count from 0, clients and requests from 1, "+
-			"and there are at most %d clients", f.Round, f.Client, f.Request, clientsMax)
-	case f.ForMS < 0 || f.ForMS > lastMax.Milliseconds():
-		return fmt.Errorf("a fault lasts %d ms: 0 to %d are possible", f.ForMS, lastMax.Milliseconds())
-	}
-	return nil
-}
-
-// Bounds of a plan.
-const (
-	clientsMax = 16
-	lastMax    = time.Minute
-)
+// clientsMax is how many clients a round may have.
+const clientsMax = 16

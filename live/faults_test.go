@@ -1,7 +1,6 @@
 package live
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -24,8 +23,8 @@ func TestDrawFaults(t *testing.T) {
 			none++
 		}
 		for _, f := range faults {
-			if err := f.check(); err != nil || f.Round != round || f.Client > 3 {
-				t.Fatalf("%v: %v", f, err)
+			if f.Round != round || f.Client < 1 || f.Client > 3 || f.Request < 1 {
+				t.Fatal(f)
 			}
 			seen[string(f.Fault)+" "+f.Variant]++
 		}
@@ -47,61 +46,6 @@ func TestDrawFaults(t *testing.T) {
 			if f.Fault != "cancel" && f.Fault != "watch" {
 				t.Fatalf("%v is not allowed", f)
 			}
-		}
-	}
-}
-
-// A recorded plan is read as it was drawn.
-func TestFaultPlanRoundTrip(t *testing.T) {
-	want, text := &FaultPlan{Rounds: map[int][]Fault{}}, ""
-	for round := range 50 {
-		for _, f := range drawFaults(3, round, 2, ClientFaults, time.Second) {
-			want.Rounds[round] = append(want.Rounds[round], f)
-			text += lineOf(t, Strike{Fault: f, At: int64(round), Struck: round%2 == 0})
-		}
-	}
-	drawn := newFaultDraw(3, ServerFaults, 5, time.Second)
-	for range 50 {
-		for _, f := range drawn.next() {
-			want.Servers = append(want.Servers, f)
-			text += lineOf(t, ServerStrike{ServerFault: f, At: 1, Whom: "server.1 (leader)", Well: 2, Struck: true})
-		}
-	}
-	got, err := ReadFaultPlan(strings.NewReader(text))
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v %s", err, diff)
-	}
-}
-
-func lineOf(t *testing.T, strike any) string {
-	line, err := json.Marshal(strike)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(line) + "\n\n"
-}
-
-func TestBadFaultPlans(t *testing.T) {
-	good := `{"round":0,"client":1,"request":1,"fault":"loss","variant":"half","for_ms":5}`
-	for bad, want := range map[string]string{
-		`{"round":0`: "line 2", `[]`: "line 2",
-		`{"round":0,"client":1,"request":1,"fault":"loss","variant":"half","for":5}`:          `unknown field "for"`,
-		`{"round":0,"client":1,"request":1,"fault":"time"}`:                                   `no fault "time"`,
-		`{"round":-1,"client":1,"request":1,"fault":"reap"}`:                                  "round -1",
-		`{"round":0,"client":0,"request":1,"fault":"reap"}`:                                   "client 0",
-		`{"round":0,"client":17,"request":1,"fault":"reap"}`:                                  "client 17",
-		`{"round":0,"client":1,"request":0,"fault":"reap"}`:                                   "request 0",
-		`{"round":0,"client":1,"request":1,"fault":"loss","variant":"half","for_ms":60001}`:   "60001 ms",
-		`{"round":0,"client":1,"request":1,"fault":"loss","variant":"silence","for_ms":-100}`: "-100 ms",
-		`{"at_ms":1,"fault":"loss","server":"leader","for_ms":1}`:                             `no fault "loss" of servers`,
-		`{"at_ms":1,"fault":"kill","server":"","for_ms":1}`:                                   `not ""`,
-		`{"at_ms":-1,"fault":"kill","server":"leader","for_ms":1}`:                            "at -1 ms",
-		`{"at_ms":1,"fault":"kill","server":"leader","for_ms":60001}`:                         "60001 ms",
-		`{"at_ms":1,"fault":"kill","server":"leader","client":1,"for_ms":1}`:                  `unknown field "client"`,
-	} {
-		_, err := ReadFaultPlan(strings.NewReader(good + "\n" + bad + "\n"))
-		if err == nil || !strings.Contains(err.Error(), "line 2") || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", bad, err, want)
 		}
 	}
 }
@@ -130,9 +74,6 @@ func TestParseLiveFaults(t *testing.T) {
 func TestBlows(t *testing.T) {
 	least := strike.SetOf(strike.Kill)
 	for allowed := strike.Set(0); allowed <= ServerFaults; allowed += least {
-		if allowed&^ServerFaults != 0 {
-			continue // a kind of a partition is not listed
-		}
 		a, b := newFaultDraw(uint64(allowed), allowed, 3, time.Second),
 			newFaultDraw(uint64(allowed), allowed, 3, time.Second)
 		if (a == nil) != (allowed == 0) {
@@ -150,7 +91,7 @@ func TestBlows(t *testing.T) {
 			for _, f := range faults {
 				leader := strike.SetOf(strike.Leader)
 				at, kind := f.under()&leader, f.under()&^leader
-				if err := f.check(); err != nil || kind == 0 || allowed&^leader != 0 && allowed&kind == 0 || at&^allowed != 0 {
+				if err := f.Validate(3); err != nil || kind == 0 || allowed&^leader != 0 && allowed&kind == 0 || at&^allowed != 0 {
 					t.Errorf("%v allowed: %v: %v", allowed, f, err)
 				}
 				if f.AtMS < over || f.AtMS != faults[0].AtMS {
@@ -161,13 +102,5 @@ func TestBlows(t *testing.T) {
 				over = max(over, f.AtMS+f.ForMS)
 			}
 		}
-	}
-}
-
-// Faults of a plan that are to strike at the same moment strike together, and the others one after the other.
-func TestPlanned(t *testing.T) {
-	a, b, c := planOf(5, strike.Kill, 0, 1), planOf(2, strike.Stop, 0, 1), planOf(5, strike.Lag, 0, 1)
-	if diff := cmp.Diff([][]ServerFault{{b}, {a, c}}, planned([]ServerFault{a, b, c})); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -59,10 +59,8 @@ type Config struct {
 	Patience time.Duration
 	Away     time.Duration // how long servers may be away before the run ends; default: Patience twice
 	History  io.Writer     // gets each round's history before it is judged
-	// Faults may strike clients whose sessions have a [Link], and Servers. They are drawn from the seed, or
-	// taken from the Plan, if that is not nil.
+	// Faults may strike clients whose sessions have a [Link], and Servers. They are drawn from the seed.
 	Faults   strike.Set
-	Plan     *FaultPlan
 	Servers  Servers       // that may be hurt; nil if they must not
 	Nodes    int           // how many they are
 	Strikes  io.Writer     // gets a [Strike] or a [ServerStrike] a line for each fault that was to happen
@@ -109,7 +107,7 @@ func Run(ctx context.Context, w *workload.Workload, config Config) (sim.Result, 
 
 // check returns an error for what cannot be done.
 func (cfg Config) check() error {
-	hurting := cfg.Faults&ServerFaults != 0 || cfg.Plan != nil && len(cfg.Plan.Servers) > 0
+	hurting := cfg.Faults&ServerFaults != 0
 	switch {
 	case cfg.Open == nil && cfg.Start == nil || cfg.Admin == nil:
 		return fmt.Errorf("live: Config needs Open or Start, and Admin or Open, to open sessions")
@@ -255,7 +253,7 @@ func (r *liveRun) run(ctx context.Context) error {
 			return err
 		}
 	}
-	others.Go(try(func() error { return r.runNemesis(ctx, timed) }))
+	others.Go(try(func() error { return r.runNemesis(ctx, timed, r.serverStrikes()) }))
 	others.Go(try(func() error { return r.takePulse(beating) }))
 	for i := range r.cfg.Workers + r.cfg.Processes {
 		workers.Go(try(func() error { return r.worker(ctx, timed, i >= r.cfg.Workers) }))
@@ -469,11 +467,7 @@ func (r *liveRun) draw(n int64) *round {
 	}
 	plan := world.NewPlan(sim.NewRandomSource(r.cfg.Seed, uint64(n)), r.cfg.Clients, 2, r.cfg.Ops, mayMeet(), object)
 	l := r.newRound(w, plan, object)
-	if r.cfg.Plan != nil {
-		l.faults = r.cfg.Plan.Rounds[int(n)]
-	} else {
-		l.faults = drawFaults(r.cfg.Seed, int(n), len(l.users()), faults, r.cfg.Timeout)
-	}
+	l.faults = drawFaults(r.cfg.Seed, int(n), len(l.users()), faults, r.cfg.Timeout)
 	return l
 }
 

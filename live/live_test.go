@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
@@ -84,13 +84,8 @@ func TestRealServers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		drawn, err := live.DrawPlan(w, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		recorded, err := live.ReadFaultPlan(&strikes)
-		if diff := cmp.Diff(drawn, recorded); diff != "" || err != nil {
-			t.Errorf("other faults were drawn before than in the run: %v\n%s", err, diff)
+		if strikes.Len() == 0 || strings.Contains(strikes.String(), `"struck":true`) {
+			t.Errorf("faults are drawn, and none can strike: %s", &strikes)
 		}
 		if _, err := admin.Conn.Sync("/live"); err != nil && !errors.Is(err, zk.ErrNoNode) { // its server may be behind
 			t.Error(err)

@@ -59,10 +59,9 @@ func (r *liveRun) whileHealthy(f func() error) error {
 // awaitHealthy waits until servers are well, and keeps them so until the end of the round.
 func (l *round) awaitHealthy() { l.truce.Do(l.run.nemesis.healthy.RLock) }
 
-// runNemesis lets one strike after the other strike, until no more rounds begin. The error is for servers that do not
-// recover.
-func (r *liveRun) runNemesis(ctx, timed context.Context) error {
-	next := r.serverStrikes()
+// runNemesis lets one strike after the other strike, until there are none or no more rounds begin. The error is for
+// servers that do not recover.
+func (r *liveRun) runNemesis(ctx, timed context.Context, next func() []ServerFault) error {
 	for {
 		faults := next()
 		if faults == nil || !reached(timed, r.begin.Add(time.Duration(faults[0].AtMS)*time.Millisecond)) || !r.beginStrike(timed) {
@@ -74,17 +73,8 @@ func (r *liveRun) runNemesis(ctx, timed context.Context) error {
 	}
 }
 
-// serverStrikes returns one strike after the other: those of the plan, then nil; or such as the seed draws.
+// serverStrikes returns one strike after the other, as the seed draws them.
 func (r *liveRun) serverStrikes() (next func() []ServerFault) {
-	if r.cfg.Plan != nil {
-		all := planned(r.cfg.Plan.Servers)
-		return func() (faults []ServerFault) {
-			if len(all) > 0 {
-				faults, all = all[0], all[1:]
-			}
-			return faults
-		}
-	}
 	if drawn := newFaultDraw(r.cfg.Seed, r.cfg.Faults, r.cfg.Nodes, r.cfg.Timeout); drawn != nil {
 		return drawn.next
 	}

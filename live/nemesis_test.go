@@ -74,10 +74,23 @@ func planOf(at int64, kind strike.Fault, target ensemble.Target, lasts int64) Se
 	return ServerFault{AtMS: at, Fault: ensemble.Fault{Kind: kind, Target: target}, ForMS: lasts}
 }
 
-func withNemesis(servers *fragile, faults ...ServerFault) (*liveRun, *bytes.Buffer) {
+// inTurn returns strikes one after the other, then nil.
+func inTurn(strikes ...[]ServerFault) func() []ServerFault {
+	return func() (next []ServerFault) {
+		if len(strikes) > 0 {
+			next, strikes = strikes[0], strikes[1:]
+		}
+		return next
+	}
+}
+
+// alone is a strike of one fault.
+func alone(f ServerFault) []ServerFault { return []ServerFault{f} }
+
+func withNemesis(servers *fragile) (*liveRun, *bytes.Buffer) {
 	strikes := &bytes.Buffer{}
 	r := &liveRun{begin: time.Now(), rounds: map[*round]bool{}, admin: &Session{Conn: answering{}}}
-	r.cfg = Config{Servers: servers, Plan: &FaultPlan{Servers: faults}, Strikes: strikes, Root: "/r"}
+	r.cfg = Config{Servers: servers, Strikes: strikes, Root: "/r"}
 	r.result.Struck = map[string]int{}
 	r.nemesis.since, r.nemesis.begun = r.begin, make(chan struct{}, 1)
 	r.playing(&round{ops: []*world.Op{{Name: "acquire"}}}, true)
@@ -89,21 +102,20 @@ func withNemesis(servers *fragile, faults ...ServerFault) (*liveRun, *bytes.Buff
 func TestServersAreStruck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		servers := &fragile{over: func() {}}
-		r, strikes := withNemesis(servers,
-			planOf(5000, strike.Stop, 1, 10), // while the first strike lasts
-			planOf(100, strike.Kill, ensemble.Leader, 9000),
-			planOf(100, strike.Mute, 2, 20),
-			ServerFault{AtMS: 20000, Fault: ensemble.Fault{Kind: strike.Lag, Target: ensemble.Follower, DelayMS: 9}, ForMS: 20},
-		)
-		if err := r.runNemesis(t.Context(), t.Context()); err != nil {
+		r, strikes := withNemesis(servers)
+		if err := r.runNemesis(t.Context(), t.Context(), inTurn(
+			[]ServerFault{planOf(100, strike.Kill, ensemble.Leader, 9000), planOf(100, strike.Stop, 2, 20)},
+			alone(planOf(5000, strike.Stop, 1, 10)), // while the first strike lasts
+			alone(ServerFault{AtMS: 20000, Fault: ensemble.Fault{Kind: strike.Lag, Target: ensemble.Follower, DelayMS: 9}, ForMS: 20}),
+		)); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"kill leader", "mute server.3", "mute server.3 is over", "kill leader is over", "heal",
+		want := []string{"kill leader", "stop server.3", "stop server.3 is over", "kill leader is over", "heal",
 			"stop server.2", "stop server.2 is over", "heal", "lag follower 9ms fails", "heal"}
 		if diff := cmp.Diff(want, servers.log); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff(map[string]int{"kill": 1, "leader": 1, "partition": 1, "stop": 1},
+		if diff := cmp.Diff(map[string]int{"kill": 1, "leader": 1, "stop": 2},
 			r.result.Struck); diff != "" {
 			t.Error(diff)
 		}
@@ -124,7 +136,8 @@ func TestServersAreStruck(t *testing.T) {
 func TestServersOfNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		servers := &fragile{over: func() {}}
-		r, strikes := withNemesis(servers, planOf(100, strike.Kill, ensemble.Leader, 20))
+		r, strikes := withNemesis(servers)
+		kill := alone(planOf(100, strike.Kill, ensemble.Leader, 20))
 		clear(r.rounds)
 		r.nemesis.operationBegan() // of a round that has ended
 		go func() {
@@ -135,7 +148,7 @@ func TestServersOfNobody(t *testing.T) {
 			r.playing(&round{ops: []*world.Op{{Name: "acquire"}}}, true)
 			r.nemesis.operationBegan()
 		}()
-		if err := r.runNemesis(t.Context(), t.Context()); err != nil {
+		if err := r.runNemesis(t.Context(), t.Context(), inTurn(kill)); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(strikes.String(), `"at":1000000000,`) {
@@ -144,7 +157,7 @@ func TestServersOfNobody(t *testing.T) {
 		clear(r.rounds)
 		timed, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := r.runNemesis(t.Context(), timed); err != nil || r.nemesis.count() != 1 {
+		if err := r.runNemesis(t.Context(), timed, inTurn(kill)); err != nil || r.nemesis.count() != 1 {
 			t.Errorf("%d strikes in a run that ended without an operation, %v", r.nemesis.count(), err)
 		}
 	})
@@ -154,7 +167,7 @@ func TestServersOfNobody(t *testing.T) {
 // a mutex is not idle there.)
 func TestHealthyServers(t *testing.T) {
 	servers := &fragile{}
-	r, _ := withNemesis(servers, planOf(0, strike.Stop, ensemble.Leader, 30), planOf(40, strike.Kill, ensemble.Leader, 30))
+	r, _ := withNemesis(servers)
 	servers.over = func() {
 		if r.nemesis.well(0) {
 			t.Error("servers that are hurt count as well")
@@ -174,7 +187,7 @@ func TestHealthyServers(t *testing.T) {
 			}
 		})
 	}
-	if err := r.runNemesis(ctx, ctx); err != nil {
+	if err := r.runNemesis(ctx, ctx, inTurn(alone(planOf(0, strike.Stop, ensemble.Leader, 30)), alone(planOf(40, strike.Kill, ensemble.Leader, 30)))); err != nil {
 		t.Error(err)
 	}
 	if !r.nemesis.well(0) || r.nemesis.well(time.Hour) {
@@ -187,8 +200,8 @@ func TestHealthyServers(t *testing.T) {
 // Servers that do not recover end the run, and what waits for them goes on.
 func TestServersDoNotRecover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := withNemesis(&fragile{over: func() {}, sick: errors.New("server.2 is silent")}, planOf(1, strike.Stop, ensemble.Leader, 1))
-		err := r.runNemesis(t.Context(), t.Context())
+		r, _ := withNemesis(&fragile{over: func() {}, sick: errors.New("server.2 is silent")})
+		err := r.runNemesis(t.Context(), t.Context(), inTurn(alone(planOf(1, strike.Stop, ensemble.Leader, 1))))
 		if err == nil || !strings.Contains(err.Error(), "have not recovered") || !strings.Contains(err.Error(), "server.2 is silent") {
 			t.Error(err)
 		}

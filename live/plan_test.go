@@ -1,13 +1,8 @@
 package live
 
 import (
-	"bytes"
 	"context"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/workload"
@@ -15,51 +10,33 @@ import (
 
 func unopened(context.Context) (*Session, error) { panic("a session is opened") }
 
-// What is drawn is read again as it was written, and is nothing but what may strike: processes only where clients have
-// some, and servers only while the run lasts.
-func TestDrawPlan(t *testing.T) {
+// What is drawn for a run is nothing but what may strike, and all of it: processes only where clients have some.
+func TestDraws(t *testing.T) {
 	w, err := workload.Find("lock", workload.Ours)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Open: unopened, Start: unopened, Seed: 3, Rounds: 200, Duration: time.Minute, Clients: 3, Ops: 3,
-		Nodes:  3,
-		Faults: ClientFaults | ProcessFaults | ServerFaults}
-	plan, err := DrawPlan(w, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if set := plan.Faults(); set != cfg.Faults {
-		t.Errorf("these are drawn: %v, want %v", set, cfg.Faults)
-	}
-	for n, faults := range plan.Rounds {
-		for _, f := range faults {
-			if process := ProcessFaults.Has(f.Fault); f.Round != n ||
-				n >= cfg.Rounds || process && n%4 != 3 {
-				t.Errorf("round %d: %v", n, f)
+	cfg := Config{Open: unopened, Start: unopened, Seed: 3, Clients: 3, Ops: 3, Nodes: 3, Faults: ClientFaults | ProcessFaults}
+	for _, want := range []strike.Set{cfg.Faults, ClientFaults} {
+		if want == ClientFaults {
+			cfg.Start = nil
+		}
+		r, err := newLiveRun(w, cfg.withDefaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawn := strike.Set(0)
+		for n := range int64(200) {
+			for _, f := range r.draw(n).faults {
+				drawn |= strike.SetOf(f.Fault)
+				if f.Round != int(n) || ProcessFaults.Has(f.Fault) && n%4 != 3 {
+					t.Errorf("round %d: %v", n, f)
+				}
 			}
 		}
-	}
-	for _, f := range plan.Servers {
-		if f.AtMS >= cfg.Duration.Milliseconds() {
-			t.Errorf("%v, when all is over", f)
+		if drawn != want {
+			t.Errorf("these are drawn: %v, want %v", drawn, want)
 		}
-	}
-	var text bytes.Buffer
-	if err := plan.Write(&text); err != nil {
-		t.Fatal(err)
-	}
-	again, err := ReadFaultPlan(&text)
-	if diff := cmp.Diff(plan, again, cmpopts.EquateEmpty()); diff != "" || err != nil {
-		t.Error(diff, err)
-	}
-	cfg.Start = nil
-	if plan, err = DrawPlan(w, cfg); err != nil || plan.Faults() != ClientFaults|ServerFaults {
-		t.Errorf("without processes: %v, %v", plan.Faults(), err)
-	}
-	cfg.Faults = strike.SetOf(strike.Hold)
-	if _, err := DrawPlan(w, cfg); err == nil {
-		t.Error("torture proxy's faults strike there")
 	}
 }
 

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,7 +30,7 @@ func (f ServerFault) String() string {
 
 // under are the faults under which this one is allowed and counted.
 func (f ServerFault) under() strike.Set {
-	set := asListed(f.Kind)
+	set := strike.SetOf(f.Kind)
 	if f.Target == ensemble.Leader {
 		set |= strike.SetOf(strike.Leader)
 	}
@@ -58,14 +57,11 @@ type Servers interface {
 	HealAll(ctx context.Context) error
 }
 
-// Bounds of what is drawn for servers, and of a plan of it.
+// Bounds of what is drawn for servers.
 const (
-	atOnceMax     = 2               // servers hurt at a time
-	membersMax    = 9               // the servers of an ensemble that a plan may name
-	serverLastMax = time.Minute     // how long a fault of a plan may last
-	serverPlanMax = 24 * time.Hour  // and when it may strike
-	strikeMax     = 2 * time.Second // how long it takes until there is somebody to strike
-	healMax       = 5 * time.Minute // how long servers may take to be well again, as to start
+	atOnceMax = 2               // servers hurt at a time
+	strikeMax = 2 * time.Second // how long it takes until there is somebody to strike
+	healMax   = 5 * time.Minute // how long servers may take to be well again, as to start
 )
 
 // pausesBetween are how long servers are left alone after a strike has been planned to be over.
@@ -95,7 +91,7 @@ func newFaultDraw(seed uint64, allowed strike.Set, nodes int, session time.Durat
 	}
 	for f := range (allowed &^ strike.SetOf(strike.Leader)).Each() {
 		b.allowed = append(b.allowed, slices.DeleteFunc(strike.Ways(strike.OnEnsemble), func(w strike.Way) bool {
-			return w.Fault.Listed() != f
+			return w.Fault != f
 		}))
 	}
 	return b
@@ -136,29 +132,4 @@ func (b *faultDraw) target(kind strike.Fault) ensemble.Target {
 		return ensemble.Leader
 	}
 	return ensemble.Target(b.draw.Choose(b.nodes, "server"))
-}
-
-// check returns an error for a fault that cannot be.
-func (f ServerFault) check() error {
-	switch {
-	case f.AtMS < 0 || f.AtMS > serverPlanMax.Milliseconds():
-		return fmt.Errorf("at %d ms: 0 to %d are possible", f.AtMS, serverPlanMax.Milliseconds())
-	case f.ForMS < 0 || f.ForMS > serverLastMax.Milliseconds():
-		return fmt.Errorf("a fault of a server lasts %d ms: 0 to %d are possible", f.ForMS, serverLastMax.Milliseconds())
-	}
-	return f.Validate(membersMax)
-}
-
-// planned are strikes of a plan: faults that are to strike at the same moment strike together.
-func planned(faults []ServerFault) (all [][]ServerFault) {
-	faults = slices.Clone(faults)
-	slices.SortStableFunc(faults, func(a, b ServerFault) int { return cmp.Compare(a.AtMS, b.AtMS) })
-	for _, f := range faults {
-		if n := len(all); n > 0 && all[n-1][0].AtMS == f.AtMS {
-			all[n-1] = append(all[n-1], f)
-		} else {
-			all = append(all, []ServerFault{f})
-		}
-	}
-	return all
 }

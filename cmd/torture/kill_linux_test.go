@@ -38,7 +38,6 @@ type victim struct {
 	cmd            *exec.Cmd
 	out, temporary string
 	tag            string
-	system         string // before the run
 	printed        bytes.Buffer
 }
 
@@ -57,7 +56,6 @@ func prepareVictim(t *testing.T, args ...string) *victim {
 	if err := os.Mkdir(v.temporary, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	v.system = system(t)
 	v.cmd = exec.Command("torture", append([]string{"live", "lock", "--start", "3",
 		"--duration", "1h", "--out", v.out}, args...)...)
 	v.cmd.Env = append(os.Environ(), v.tag, "TMPDIR="+v.temporary)
@@ -108,22 +106,6 @@ func (v *victim) processes() map[int]string {
 	return found
 }
 
-// system lists the system's named networks. A network namespace without a name or a mount lives as long as a process
-// is in it or has it open.
-func system(t *testing.T) string {
-	t.Helper()
-	named, _ := filepath.Glob("/run/netns/*")
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables := []byte("no nft here")
-	if nft, err := exec.LookPath("nft"); err == nil {
-		tables, _ = exec.Command(nft, "list", "tables").CombinedOutput()
-	}
-	return fmt.Sprintf("%q\n%q\n%s", named, regexp.MustCompile(`.* nsfs .*`).FindAll(mounts, -1), tables)
-}
-
 // leavesNothing checks that nothing of the run is left in the end.
 func (v *victim) leavesNothing() {
 	v.t.Helper()
@@ -138,9 +120,6 @@ func (v *victim) leavesNothing() {
 				v.t.Errorf("left: %s", filepath.Join(dir, entry.Name()))
 			}
 		}
-	}
-	if now := system(v.t); now != v.system {
-		v.t.Errorf("the system has\n%s\nand had\n%s", now, v.system)
 	}
 }
 
@@ -232,7 +211,7 @@ func kills(t *testing.T) int {
 	return n
 }
 
-// A run killed at any moment leaves no process, namespace, nft table or file but those of --out. The history up to
+// A run killed at any moment leaves no process or file but those of --out. The history up to
 // then can be judged: at most the rounds under way are lost.
 func TestKilledRun(t *testing.T) {
 	t.Parallel()

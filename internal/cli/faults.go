@@ -2,12 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/live"
-	"github.com/zktorture/zktorture/live/ensemble/netns"
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -49,8 +47,7 @@ func (r *liveCmd) noProcesses(w *workload.Workload) error {
 // unhurt are those of the faults that spare the run's servers.
 func (r *liveCmd) unhurt(set strike.Set) (spared strike.Set) {
 	for f := range (set & live.ServerFaults).Each() {
-		served := f == strike.Leader || slices.Contains(strike.Faults(strike.OnServe), f)
-		if r.backend == "live" || r.backend == "serve" && !served || !f.Strikes(r.nodes) {
+		if r.backend == "live" || !f.Strikes(r.nodes) {
 			spared |= strike.SetOf(f)
 		}
 	}
@@ -61,26 +58,5 @@ func (r *liveCmd) why() string {
 	if r.backend == "live" {
 		return "your own servers are never harmed: these faults need --start"
 	}
-	if r.nodes != 1 {
-		return "the servers of --serve have no links that could be cut: use --start"
-	}
 	return "a single server has no others that it could lose, or hear late of: start 3"
-}
-
-// partitions reports whether servers may be partitioned, for which they need network namespaces.
-func (r *liveCmd) partitions() bool {
-	drawn := r.may&live.ServerFaults == strike.SetOf(strike.Leader)
-	return r.may.Has(strike.Partition) || drawn && r.nodes > 1
-}
-
-// gainNetworks makes sure that network namespaces can be made, if they are needed. It may run this program again.
-func (r *liveCmd) gainNetworks() error {
-	if r.backend != "ensemble" || !r.partitions() {
-		return nil
-	}
-	if err := netns.Gain(); err != nil {
-		return fmt.Errorf("servers cannot be partitioned here: %w. Leave out partition: --faults %v,%v", err,
-			r.may&^live.ServerFaults, r.may&live.ServerFaults&^strike.SetOf(strike.Partition))
-	}
-	return nil
 }

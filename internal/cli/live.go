@@ -69,9 +69,6 @@ func (r *liveCmd) Run(c *console.Context) error {
 	if r.may, err = r.faults(w); err != nil {
 		return err
 	}
-	if err := r.gainNetworks(); err != nil {
-		return err
-	}
 	begin := index.Begin{Workload: r.Kind, Faults: r.Faults.text, Episodes: r.Episodes,
 		Duration: r.Duration.Seconds(), Nodes: cmp.Or(r.Start, r.Serve)}
 	on := map[string]func(*console.Context, *workload.Workload, *output.Folder) error{
@@ -98,7 +95,7 @@ func (r *liveCmd) where(c *console.Context) error {
 
 // onEnsemble runs on real servers that are started for it, and stopped.
 func (r *liveCmd) onEnsemble(c *console.Context, w *workload.Workload, out *output.Folder) error {
-	options := ensemble.Options{Nodes: r.nodes, Namespaces: r.partitions(), Dir: out.Below()}
+	options := ensemble.Options{Nodes: r.nodes, Dir: out.Below()}
 	e, err := ensemble.Start(c, options)
 	if err != nil {
 		return err

@@ -116,7 +116,7 @@ func TestServedKillAndStop(t *testing.T) {
 func TestServedStrikeRefuses(t *testing.T) {
 	s, _, _ := three(t)
 	for _, f := range []ensemble.Fault{
-		{Kind: strike.Partition, Target: 0}, {Kind: strike.Lag, Target: 0, DelayMS: 1},
+		{Kind: strike.Expiry, Target: 0}, {Kind: strike.Lag, Target: 0, DelayMS: 1},
 		{Kind: strike.Kill, Target: 3}, {Kind: "rain"},
 	} {
 		if struck, err := s.Strike(t.Context(), f); err == nil {

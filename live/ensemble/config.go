@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 )
 
 // writeConfig writes what member i reads at its start into its folder.
-func (o Options) writeConfig(dir string, i int, s *site, view []string) error {
+func (o Options) writeConfig(dir string, i int, p ports, view []string) error {
 	data := filepath.Join(dir, "data")
 	if err := os.MkdirAll(data, 0o755); err != nil {
 		return fmt.Errorf("ensemble: cannot make the folder of a server: %w", err)
@@ -18,7 +17,7 @@ func (o Options) writeConfig(dir string, i int, s *site, view []string) error {
 	if err := writeFile(filepath.Join(data, "myid"), strconv.Itoa(i+1)+"\n"); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, "zoo.cfg"), o.config(data, s, view))
+	return writeFile(filepath.Join(dir, "zoo.cfg"), o.config(data, p, view))
 }
 
 func writeFile(path, content string) error {
@@ -30,14 +29,14 @@ func writeFile(path, content string) error {
 
 // config is zoo.cfg (ZooKeeper Administrator's Guide, "Configuration Parameters"). The view has the addresses of all
 // members as the member sees them, "address:port:port".
-func (o Options) config(data string, s *site, view []string) string {
+func (o Options) config(data string, p ports, view []string) string {
 	lines := []string{
 		fmt.Sprintf("tickTime=%d", o.Tick.Milliseconds()),
 		"initLimit=50",
 		fmt.Sprintf("syncLimit=%d", o.SyncLimit),
 		"dataDir=" + escapeProperty(data),
-		fmt.Sprintf("clientPort=%d", s.ports.client),
-		"clientPortAddress=" + s.host,
+		fmt.Sprintf("clientPort=%d", p.client),
+		"clientPortAddress=" + loopback,
 		"admin.enableServer=false",
 		"4lw.commands.whitelist=*",
 		"maxClientCnxns=0",
@@ -56,7 +55,7 @@ func escapeProperty(s string) string { return strings.ReplaceAll(s, `\`, `\\`) }
 
 // arguments are Java's: a small heap and a quick start, no files outside the member's folder, no fsync, no
 // preallocation of log files to 64 MB, TTL znodes, and no log line for each four-letter word. A server that looks for
-// a leader asks at least once a second instead of once a minute, so that it is back soon after a partition.
+// a leader asks at least once a second instead of once a minute, so that it is back soon.
 func (o Options) arguments(dir string) []string {
 	arguments := []string{
 		"-Xms16m", "-Xmx64m", "-Xss256k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
@@ -73,6 +72,6 @@ func (o Options) arguments(dir string) []string {
 		"-Dzookeeper.extendedTypesEnabled=true",
 		"-Dzookeeper.electionPortBindRetry=0",
 	}
-	arguments = slices.Concat(arguments, o.classes, o.JVM)
+	arguments = append(arguments, o.JVM...)
 	return append(arguments, "org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(dir, "zoo.cfg"))
 }

@@ -23,19 +23,16 @@
 //
 // [Ensemble.Lag] delays what a member hears from its leader, so that its clients read stale values, as ZooKeeper's
 // Programmer's Guide, "Consistency Guarantees", allows. [Ensemble.Hold] stops a follower at one transaction until
-// [Ensemble.Free]. [Ensemble.Partition], [Ensemble.Cut] and [Ensemble.Lossy] hurt links between members, and
-// [Ensemble.Heal] makes them whole; they need [Options.Namespaces]. Connections of clients are hurt by package proxy.
+// [Ensemble.Free]. Connections of clients are hurt by package proxy.
 //
 // A plan of faults has them all in one form: a [Fault] is a kind and a target, which may be the leader or a follower.
 //
-//	struck, err := e.Strike(ctx, ensemble.Fault{Kind: strike.Partition, Target: ensemble.Leader})
+//	struck, err := e.Strike(ctx, ensemble.Fault{Kind: strike.Kill, Target: ensemble.Leader})
 //	… // struck says which member that was, and struck.Undo takes it back
 //	err = e.HealAll(ctx) // all is undone, and the ensemble is well and stays so
 //
-// Consequences take time. When the leader is killed there is another in about half a second; when it is stopped or
-// cut off, after SyncLimit ticks and half a second. A member that is cut off from the majority serves stale reads for
-// as long, and then nothing. A leader that is heard but hears no other member may be elected again and again, so that
-// there is none for many seconds.
+// Consequences take time. When the leader is killed there is another in about half a second; when it is stopped,
+// after SyncLimit ticks and half a second.
 //
 // # What time means
 //
@@ -47,7 +44,7 @@
 // # What is promised about processes
 //
 // On Linux no server outlives the process that started it, even if that is killed with SIGKILL: the kernel kills the
-// servers, and namespaces vanish with them. On other systems only Stop ends them.
+// servers. On other systems only Stop ends them.
 //
 // The files go too, unless [Options.Keep] is set: a small process removes them if this one was killed, or if both
 // were killed, as when a container ends, the next Start in the same place. See package scratch.
@@ -55,6 +52,6 @@
 // # What is needed
 //
 // A Unix (elsewhere [Start] says where to run it instead), Java 11 or newer, found through JAVA_HOME or PATH, a shell
-// (sh), and ZooKeeper's jars, which [Fetch] finds or downloads. Partitions need Linux and privileges: see package netns.
-// The servers write without fsync: a killed process loses nothing, a machine without power would.
+// (sh), and ZooKeeper's jars, which [Fetch] finds or downloads. The
+// servers write without fsync: a killed process loses nothing, a machine without power would.
 package ensemble

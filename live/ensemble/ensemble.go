@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/zktorture/zktorture/live/ensemble/netns"
 	"github.com/zktorture/zktorture/live/ensemble/posix"
 	"github.com/zktorture/zktorture/live/ensemble/quorum"
 	"github.com/zktorture/zktorture/live/ensemble/scratch"
@@ -26,8 +26,7 @@ type Ensemble struct {
 	software *Software
 	dir      string
 	scratch  *scratch.Folder // of dir; nil if it is kept
-	network  *netns.Network  // nil if the members are in the network of this machine
-	claimed  []claim         // the members' ports, if they are
+	claimed  []claim         // the members' ports
 	members  []*Member
 	holds    []*quorum.Hold // by member: on what it hears from its leader
 	heals    atomic.Int64   // calls of HealAll
@@ -58,9 +57,6 @@ func Start(ctx context.Context, options Options) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	if options.classes == nil {
-		options.classes = software.useArchive(java)
-	}
 	for launches := 1; ; launches++ {
 		e := &Ensemble{options: options, java: java, software: software}
 		err := e.start(ctx)
@@ -90,20 +86,20 @@ func (e *Ensemble) start(ctx context.Context) error {
 
 // prepare makes all that servers need. If it fails Stop removes what it has made.
 func (e *Ensemble) prepare() error {
-	sites, err := e.makeSites()
-	if err != nil {
+	var err error
+	if e.claimed, err = e.options.freePorts(3 * e.options.Nodes); err != nil {
 		return err
 	}
 	if err := e.makeDir(); err != nil {
 		return fmt.Errorf("ensemble: cannot make a folder: %w", err)
 	}
-	for range sites {
+	for range e.options.Nodes {
 		e.holds = append(e.holds, quorum.NewHold())
 	}
-	for i, site := range sites {
-		m := newMember(e, i, site)
+	for i, c := range slices.Collect(slices.Chunk(e.claimed, 3)) {
+		m := newMember(e, i, ports{c[0].port, c[1].port, c[2].port})
 		e.members = append(e.members, m)
-		if err := errors.Join(m.addLinks(len(sites)), m.openDoor()); err != nil {
+		if err := m.addLinks(e.options.Nodes); err != nil {
 			return err
 		}
 	}
@@ -129,28 +125,13 @@ func (e *Ensemble) makeDir() error {
 	return err
 }
 
-func (e *Ensemble) makeSites() (sites []*site, err error) {
-	if !e.options.Namespaces {
-		if e.claimed, err = e.options.freePorts(3 * e.options.Nodes); err != nil {
-			return nil, err
-		}
-		return onHost(e.claimed), nil
-	}
-	network, err := netns.New(e.options.Nodes)
-	if err != nil {
-		return nil, fmt.Errorf("ensemble: %w", err)
-	}
-	e.network = network
-	return inNetwork(network, e.options.Nodes), nil
-}
-
 func (e *Ensemble) configure() error {
 	for _, m := range e.members {
 		view := make([]string, len(e.members))
 		for i, other := range e.members {
 			view[i] = other.seenBy(m.index)
 		}
-		if err := e.options.writeConfig(m.dir, m.index, m.site, view); err != nil {
+		if err := e.options.writeConfig(m.dir, m.index, m.ports, view); err != nil {
 			return err
 		}
 	}
@@ -241,9 +222,6 @@ func (e *Ensemble) tearDown() error {
 	}
 	for _, c := range e.claimed {
 		failures = append(failures, c.Close())
-	}
-	if e.network != nil {
-		failures = append(failures, e.network.Close())
 	}
 	if e.scratch != nil {
 		if err := e.scratch.Remove(); err != nil {

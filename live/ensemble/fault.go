@@ -55,34 +55,23 @@ func (t *Target) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Fault is something that happens to one server. What it can be, [strike.OnEnsemble] says. Partition, mute, deaf and lossy
-// need [Options.Namespaces].
+// Fault is something that happens to one server. What it can be, [strike.OnEnsemble] says.
 type Fault struct {
 	Kind    strike.Fault `json:"fault"`
 	Target  Target       `json:"server"`
 	DelayMS int64        `json:"delay_ms,omitempty"` // of a lag, in milliseconds
-	Percent int          `json:"percent,omitempty"`  // of lossy: of the packets, from 1 to 100
 }
 
 // FaultOf is the fault that strikes in a way of those that [strike.OnEnsemble] has. It has no target yet.
 func FaultOf(w strike.Way) Fault {
-	f := Fault{Kind: w.Fault}
-	if w.Fault == strike.Lag {
-		f.DelayMS = int64(w.Size)
-	} else {
-		f.Percent = w.Size
-	}
-	return f
+	return Fault{Kind: w.Fault, DelayMS: int64(w.Size)}
 }
 
-// String is for example "kill leader", "lag server.2 200ms" or "lossy follower 20%".
+// String is for example "kill leader" or "lag server.2 200ms".
 func (f Fault) String() string {
 	s := fmt.Sprintf("%s %v", f.Kind, f.Target)
-	switch f.Kind {
-	case strike.Lag:
+	if f.Kind == strike.Lag {
 		s += " " + f.delay().String()
-	case strike.Lossy:
-		s += " " + strconv.Itoa(f.Percent) + "%"
 	}
 	return s
 }
@@ -101,8 +90,6 @@ func (f Fault) Validate(members int) error {
 		return fmt.Errorf("ensemble: %v: %w", f, errAlone)
 	case (f.Kind == strike.Lag) != (f.DelayMS > 0) || f.DelayMS < 0:
 		return fmt.Errorf("ensemble: %v: a lag has a delay of at least 1 ms (delay_ms), and no other fault has one", f)
-	case (f.Kind == strike.Lossy) != (f.Percent > 0) || f.Percent < 0 || f.Percent > 100:
-		return fmt.Errorf("ensemble: %v: a lossy link loses 1 to 100 %% (percent), and no other fault has a share", f)
 	}
 	return nil
 }

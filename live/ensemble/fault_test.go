@@ -18,7 +18,7 @@ import (
 	"github.com/zktorture/zktorture/live/ensemble"
 )
 
-// fault is a fault of a process or of links; lag is one of a replica, in milliseconds.
+// fault is a fault of a process; lag is one of a replica, in milliseconds.
 func fault(kind strike.Fault, target ensemble.Target) ensemble.Fault {
 	return ensemble.Fault{Kind: kind, Target: target}
 }
@@ -30,11 +30,8 @@ func lag(target ensemble.Target, ms int64) ensemble.Fault {
 func anyFault() *rapid.Generator[ensemble.Fault] {
 	return rapid.Custom(func(t *rapid.T) ensemble.Fault {
 		f := fault(rapid.SampledFrom(strike.Faults(strike.OnEnsemble)).Draw(t, "kind"), ensemble.Target(rapid.IntRange(-2, 4).Draw(t, "target")))
-		switch f.Kind {
-		case strike.Lag:
+		if f.Kind == strike.Lag {
 			f.DelayMS = rapid.Int64Range(1, 3_600_000).Draw(t, "delay")
-		case strike.Lossy:
-			f.Percent = rapid.IntRange(1, 100).Draw(t, "percent")
 		}
 		return f
 	})
@@ -58,7 +55,7 @@ func TestFaultsAreWrittenAndRead(t *testing.T) {
 func TestFaultsPrint(t *testing.T) {
 	for want, f := range map[string]ensemble.Fault{
 		"kill leader": fault(strike.Kill, ensemble.Leader), "stop follower": fault(strike.Stop, ensemble.Follower),
-		"lag server.2 200ms": lag(1, 200), "lossy server.5 20%": {Kind: strike.Lossy, Target: 4, Percent: 20},
+		"lag server.2 200ms": lag(1, 200),
 	} {
 		if f.String() != want {
 			t.Errorf("%+v prints as %q, want %q", f, f, want)
@@ -79,10 +76,6 @@ func TestFaultsThatCannotBe(t *testing.T) {
 		{fault(strike.Lag, ensemble.Follower), 3, "a delay of at least 1 ms"},
 		{lag(ensemble.Follower, -1), 3, "a delay of at least 1 ms"},
 		{ensemble.Fault{Kind: strike.Kill, DelayMS: 5}, 3, "no other fault has one"},
-		{fault(strike.Lossy, 0), 3, "1 to 100 %"},
-		{ensemble.Fault{Kind: strike.Lossy, Percent: 101}, 3, "1 to 100 %"},
-		{ensemble.Fault{Kind: strike.Lossy, Percent: -1}, 3, "1 to 100 %"},
-		{ensemble.Fault{Kind: strike.Stop, Percent: 5}, 3, "no other fault has a share"},
 	} {
 		wantError(t, test.fault.Validate(test.members), test.says)
 	}
@@ -155,12 +148,7 @@ func TestProcesses(t *testing.T) {
 	for _, f := range testkit.Sized(all[:2], all) {
 		t.Run(f.String(), func(t *testing.T) { strikeProcess(t, e, f) })
 	}
-	t.Run("without a network", func(t *testing.T) {
-		wantNoStrike(t, e, fault(strike.Partition, ensemble.Leader), "Options.Namespaces")
-		wantNoStrike(t, e, fault(strike.Kill, 3), "has 3 members")
-		_, err := e.Partition([]int{0})
-		wantError(t, err, "Options.Namespaces")
-	})
+	wantNoStrike(t, e, fault(strike.Kill, 3), "has 3 members")
 	t.Run("all at once", func(t *testing.T) { healAll(t, e) })
 	t.Run("who does not come back", func(t *testing.T) { neverComesBack(t, e) })
 }

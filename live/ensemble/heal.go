@@ -9,7 +9,7 @@ import (
 	"github.com/zktorture/zktorture/recipes/zkclient"
 )
 
-// HealAll undoes every fault: links, lags and holds end, paused servers go on, and dead ones are started. It returns
+// HealAll undoes every fault: lags and holds end, paused servers go on, and dead ones are started. It returns
 // when the ensemble has been well for SyncLimit ticks, after which no timeout of before can strike any more: every
 // member serves, one leads, and the others have all that it had when it was asked, so that clients may go on writing.
 // It gives up when ctx ends or after [Options.StartTimeout]; the error names the member that did not come back and
@@ -18,7 +18,6 @@ func (e *Ensemble) HealAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.options.StartTimeout)
 	defer cancel()
 	e.heals.Add(1)
-	e.Heal()
 	var failures []error
 	for _, m := range e.members {
 		failures = append(failures, m.heal())

@@ -24,7 +24,7 @@ func (m *Member) addLinks(nodes int) error {
 		if i == m.index {
 			continue
 		}
-		listener, err := m.site.listen(0)
+		listener, err := net.Listen("tcp4", addressOf(0))
 		if err != nil {
 			return fmt.Errorf("ensemble: the relay for %v cannot be started: %w", m, err)
 		}
@@ -37,12 +37,15 @@ func (m *Member) addLinks(nodes int) error {
 // often learns of its election first. A relay always listens, so it has to try in its place.
 const followerPatience = 500 * time.Millisecond
 
+// dialMax bounds how long a server may take to accept a connection.
+const dialMax = time.Second
+
 // dialPeer connects to the member's quorum port.
 func (m *Member) dialPeer() (conn net.Conn, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), followerPatience)
 	defer cancel()
 	err = poll(ctx, func() error {
-		conn, err = m.site.dial(m.site.ports.peer)
+		conn, err = net.DialTimeout("tcp4", addressOf(m.ports.peer), dialMax)
 		return err
 	})
 	return conn, err
@@ -62,11 +65,11 @@ func (m *Member) dialBehind(hold *quorum.Hold) func() (net.Conn, error) {
 // seenBy is this member's address in another's zoo.cfg: its host, the port of the relay to its quorum port, and its
 // election port. It sees its own quorum port.
 func (m *Member) seenBy(other int) string {
-	peer := m.site.ports.peer
+	peer := m.ports.peer
 	if m.index != other {
 		peer = portOf(m.links[other].Addr())
 	}
-	return fmt.Sprintf("%s:%d:%d", m.site.host, peer, m.site.ports.election)
+	return fmt.Sprintf("%s:%d:%d", loopback, peer, m.ports.election)
 }
 
 // Lag delays what a member hears from its leader, whichever that is, so that its clients read stale values. With 0 it
@@ -113,4 +116,10 @@ func (m *Member) lagging() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.lag
+}
+
+func (e *Ensemble) has(member int) bool { return member >= 0 && member < len(e.members) }
+
+func (e *Ensemble) noMember(member int, to string) error {
+	return fmt.Errorf("ensemble: there is no member %d %s: they are 0 to %d", member, to, len(e.members)-1)
 }

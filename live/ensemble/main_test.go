@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/live/ensemble"
-	"github.com/zktorture/zktorture/live/ensemble/netns"
 )
 
 // role makes the test binary play a program that uses the package, for tests about processes.
@@ -53,15 +52,7 @@ func fetchOnce() error {
 
 // startAndHang starts servers, prints their pids on a line, and never stops them.
 func startAndHang() error {
-	apart := os.Getenv("ENSEMBLE_TEST_NAMESPACES") != ""
-	if apart {
-		if err := netns.Gain(); err != nil {
-			return err
-		}
-	}
-	e, err := ensemble.Start(context.Background(), ensemble.Options{
-		Nodes: 3, Dir: os.Getenv("ENSEMBLE_TEST_DIR"), Namespaces: apart,
-	})
+	e, err := ensemble.Start(context.Background(), ensemble.Options{Nodes: 3, Dir: os.Getenv("ENSEMBLE_TEST_DIR")})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -21,9 +20,8 @@ type Member struct {
 	ensemble *Ensemble
 	index    int
 	dir      string
-	site     *site
+	ports    ports
 	address  string         // for clients
-	door     *relay.Relay   // for clients, if the site is in a network of its own
 	links    []*relay.Relay // by other member: to the quorum port
 
 	mu      sync.Mutex
@@ -169,7 +167,7 @@ func (m *Member) launch() error {
 	}
 	m.ensemble.options.Log("start %v", m)
 	cmd := m.ensemble.software.command(m.ensemble.java, m.ensemble.options.arguments(m.dir)...)
-	started, err := launch(m.site, cmd, m.dir)
+	started, err := launch(cmd, m.dir)
 	if err != nil {
 		return err
 	}
@@ -245,7 +243,7 @@ func (m *Member) retire() error {
 	m.retired = true
 	m.mu.Unlock()
 	err := m.Kill()
-	for _, r := range append(m.links, m.door) {
+	for _, r := range m.links {
 		if r != nil {
 			r.Close()
 		}
@@ -253,29 +251,14 @@ func (m *Member) retire() error {
 	return err
 }
 
-func newMember(e *Ensemble, i int, s *site) *Member {
+func newMember(e *Ensemble, i int, p ports) *Member {
 	return &Member{
 		ensemble: e,
 		index:    i,
 		dir:      filepath.Join(e.dir, "s"+strconv.Itoa(i+1)),
-		site:     s,
-		address:  s.address(s.ports.client),
+		ports:    p,
+		address:  addressOf(p.client),
 		awake:    context.Background(),
 		doze:     func() {},
 	}
-}
-
-// openDoor lets clients in from the network of this machine, if the member is in another. While the server does not run
-// connections are reset instead of refused.
-func (m *Member) openDoor() error {
-	if m.ensemble.network == nil {
-		return nil
-	}
-	listener, err := net.Listen("tcp4", loopback+":0")
-	if err != nil {
-		return fmt.Errorf("ensemble: no free port on %s: %w", loopback, err)
-	}
-	m.door = relay.New(listener, func() (net.Conn, error) { return m.site.dial(m.site.ports.client) })
-	m.address = m.door.Addr().String()
-	return nil
 }

@@ -29,10 +29,6 @@ type Options struct {
 	// busy machines: a server that has ended is not waited for.
 	StartTimeout time.Duration
 
-	// Namespaces puts each member into a network namespace of its own, so that links between members can be cut: see
-	// [Ensemble.Partition]. It needs Linux and privileges, which a program can get from Gain of package netns.
-	Namespaces bool
-
 	// JVM are more arguments for Java, for example "-Dznode.container.checkIntervalMs=100".
 	JVM []string
 
@@ -43,7 +39,6 @@ type Options struct {
 	Log func(format string, args ...any)
 
 	freePorts func(n int) ([]claim, error) // tests replace it
-	classes   []string                     // Java's flags about the class archive; nil: use it if there is one
 }
 
 func (o Options) withDefaults() (Options, error) {

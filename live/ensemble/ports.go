@@ -10,6 +10,18 @@ import (
 	"strings"
 )
 
+// loopback is the only interface on which servers listen.
+const loopback = "127.0.0.1"
+
+// ports are those of a member. A single member does not use peer and election.
+type ports struct{ client, peer, election int }
+
+// addressOf is the address of a port here.
+func addressOf(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
+
+// portOf is the port of a TCP address.
+func portOf(a net.Addr) int { return a.(*net.TCPAddr).Port }
+
 // Ports of servers are at least portsFrom, and below those that systems give to who connects or listens on any port:
 // portsTo, unless the system says less. A member's peer port is open only while it leads: anybody's connection that got
 // its number would keep it from leading later.
@@ -31,7 +43,7 @@ type claim struct {
 
 // claimPort claims a port on which a server could listen now.
 func claimPort(port int) (c claim, err error) {
-	address := net.JoinHostPort(loopback, strconv.Itoa(port))
+	address := addressOf(port)
 	if c.PacketConn, err = net.ListenPacket("udp4", address); err != nil {
 		return c, err
 	}

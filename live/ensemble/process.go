@@ -26,7 +26,7 @@ type process struct {
 	ended   chan struct{} // closed when the process has ended and is reaped
 }
 
-func launch(s *site, cmd *exec.Cmd, dir string) (*process, error) {
+func launch(cmd *exec.Cmd, dir string) (*process, error) {
 	p := &process{cmd: cmd, log: filepath.Join(dir, "server.log"), ended: make(chan struct{})}
 	file, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -37,7 +37,7 @@ func launch(s *site, cmd *exec.Cmd, dir string) (*process, error) {
 		return nil, fmt.Errorf("ensemble: cannot write the log of a server: %w", err)
 	}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, file, file
-	if err := afterlife.Bind(cmd, s.do, p.wait); err != nil {
+	if err := afterlife.Bind(cmd, p.wait); err != nil {
 		return nil, fmt.Errorf("ensemble: cannot start a server: %w", err)
 	}
 	return p, nil

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
-	"github.com/zktorture/zktorture/live/ensemble/netns"
 	"github.com/zktorture/zktorture/live/ensemble/posix"
 )
 
@@ -68,8 +67,6 @@ func (e *Ensemble) find(ctx context.Context, t Target) (*Member, string, error) 
 
 // inflict does what a fault does, and returns what undoes it.
 func (e *Ensemble) inflict(f Fault, m *Member, role string) (undo func() error, err error) {
-	from := func(l netns.Link) bool { return l.From == m.index }
-	to := func(l netns.Link) bool { return l.To == m.index }
 	switch f.Kind {
 	case strike.Kill:
 		return m.strikeKill()
@@ -77,14 +74,6 @@ func (e *Ensemble) inflict(f Fault, m *Member, role string) (undo func() error, 
 		return m.strikeStop()
 	case strike.Lag:
 		return e.strikeLag(m, role, f.delay())
-	case strike.Partition:
-		return e.strikeLinks(1, func(l netns.Link) bool { return from(l) || to(l) })
-	case strike.Mute:
-		return e.strikeLinks(1, from)
-	case strike.Deaf:
-		return e.strikeLinks(1, to)
-	case strike.Lossy:
-		return e.strikeLinks(float64(f.Percent)/100, func(l netns.Link) bool { return from(l) || to(l) })
 	}
 	return nil, fmt.Errorf("there is no kind %q", f.Kind)
 }
@@ -136,12 +125,4 @@ func (e *Ensemble) strikeLag(m *Member, role string, delay time.Duration) (undo 
 		return nil, fmt.Errorf("it lags already, by %v", m.lagging())
 	}
 	return func() error { return e.Lag(m.index, 0) }, e.Lag(m.index, delay)
-}
-
-func (e *Ensemble) strikeLinks(share float64, chosen func(netns.Link) bool) (undo func() error, err error) {
-	if len(e.members) == 1 {
-		return nil, errAlone
-	}
-	heal, err := e.loseFrom(share, chosen)
-	return func() error { heal(); return nil }, err
 }

@@ -48,7 +48,7 @@ func spawn(command string, stderr io.Writer) (*process, error) {
 	p := &process{in: in, out: out, stderr: &tail{to: stderr}, ended: make(chan struct{})}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, p.stderr
 	cmd.WaitDelay = lingerMax
-	if err := afterlife.Bind(cmd, afterlife.OnThread, func() { p.wait(cmd) }); err != nil {
+	if err := afterlife.Bind(cmd, func() { p.wait(cmd) }); err != nil {
 		in.Close()
 		out.Close()
 		return nil, fmt.Errorf("worker: %s: cannot be started: %w", command, err)

@@ -7,7 +7,7 @@ func init() {
 		find: findDeposed, strike: strikeDeposed,
 		names: []string{"long", "brief"},
 		unreal: "the leader is deposed, and when a real one notices is not the trace's to say; " +
-			"--faults leader,partition,stop has such days",
+			"--faults leader,stop has such days",
 	}
 }
 

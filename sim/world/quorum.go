@@ -7,7 +7,7 @@ func init() {
 		find: findQuorum, strike: strikeQuorum,
 		names: []string{"short", "beyond the session timeout"},
 		unreal: "the servers lose their majority, and when a real leader gives up is not the trace's to say; " +
-			"--faults kill,partition has such days",
+			"--faults kill,stop has such days",
 	}
 }
 

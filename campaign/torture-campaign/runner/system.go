@@ -10,7 +10,7 @@ import (
 )
 
 // bind starts a command in a process group of its own, and calls wait, which waits for its end.
-func bind(cmd *exec.Cmd, wait func()) error { return afterlife.Bind(cmd, afterlife.OnThread, wait) }
+func bind(cmd *exec.Cmd, wait func()) error { return afterlife.Bind(cmd, wait) }
 
 // killGroup ends a process and its group.
 func killGroup(p *os.Process) { posix.SignalGroup(p.Pid, syscall.SIGKILL) }

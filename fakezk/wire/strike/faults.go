@@ -1,9 +1,6 @@
 package strike
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // Fault is the name of a fault of real connections, clients and servers, as users list it. Where the simulator has a
 // fault that means the same, it has the same name there.
@@ -23,16 +20,12 @@ const (
 	Pause  Fault = "pause"
 	Crash  Fault = "crash"
 
-	Kill      Fault = "kill"
-	Stop      Fault = "stop"
-	Partition Fault = "partition" // a server and the others lose each other
-	Mute      Fault = "mute"      // the others do not hear it any more; it hears them
-	Deaf      Fault = "deaf"      // it does not hear the others any more; they hear it
-	Lossy     Fault = "lossy"     // a share of what it and the others say to each other is lost
-	Lag       Fault = "lag"
-	Leader    Fault = "leader"
-	Quorum    Fault = "quorum"
-	Deposed   Fault = "deposed"
+	Kill    Fault = "kill"
+	Stop    Fault = "stop"
+	Lag     Fault = "lag"
+	Leader  Fault = "leader"
+	Quorum  Fault = "quorum"
+	Deposed Fault = "deposed"
 )
 
 // Way is a way in which a fault strikes. If it lasts, it lasts for a share of the session timeout from Least to Most.
@@ -41,7 +34,7 @@ type Way struct {
 	Variant     string
 	Least, Most float64
 
-	// Size is of a lag of real servers, in milliseconds, or of lossy links, in percent of the packets.
+	// Size is of a lag of real servers, in milliseconds.
 	Size int
 
 	at moment
@@ -107,7 +100,6 @@ const (
 type row struct {
 	name    Fault
 	help    string
-	of      Fault // that users list in its place, if that is another one
 	servers int   // that it takes, if it strikes one of them
 	ways    []Way // in the order in which a seed draws them
 }
@@ -200,14 +192,6 @@ var rows = []row{
 		ways: []Way{hurt("short", 0.05, 0.8), hurt("long", 1.2, 2), {by: OnEnsemble}},
 	},
 	{
-		name: Partition, servers: 2,
-		help: "servers lose each other: both ways, one way, or a part of what they say",
-		ways: []Way{{by: OnEnsemble}},
-	},
-	{name: Mute, of: Partition, servers: 2, ways: []Way{{by: OnEnsemble}}},
-	{name: Deaf, of: Partition, servers: 2, ways: []Way{{by: OnEnsemble}}},
-	{name: Lossy, of: Partition, servers: 2, ways: []Way{{by: OnEnsemble, Size: 30}}},
-	{
 		name: Lag, servers: 2,
 		help: "a server falls behind, so its clients read old data",
 		ways: []Way{
@@ -259,9 +243,6 @@ func (f Fault) String() string { return string(f) }
 
 // Help says in a line what a fault does.
 func (f Fault) Help() string { return rowOf(f).help }
-
-// Listed is the fault that users list: itself, but for kinds of a partition.
-func (f Fault) Listed() Fault { return cmp.Or(rowOf(f).of, f) }
 
 // Strikes reports whether a fault can strike so many servers.
 func (f Fault) Strikes(servers int) bool { return servers >= rowOf(f).servers }

@@ -116,7 +116,7 @@ func Status(s Streams, err error) int {
 }
 
 // packages are those whose errors begin with their names.
-var packages = regexp.MustCompile(`(^|: )(?:ensemble|histories|live|netns|zkclient): `)
+var packages = regexp.MustCompile(`(^|: )(?:ensemble|histories|live|zkclient): `)
 
 // Fail prints an error, without what Go calls its reasons.
 func Fail(s Streams, err error) int {

@@ -61,7 +61,7 @@ type Access struct {
 	Dial   zkclient.DialContext
 	auth   []zkclient.Credential
 	theirs bool          // the servers are the user's
-	Alone  time.Duration // how long a partitioned server answers: see link.Config
+	Alone  time.Duration // how long a server that has lost the others answers: see link.Config
 }
 
 func (f *AccessFlags) Read() (Access, error) {

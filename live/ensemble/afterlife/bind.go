@@ -12,30 +12,21 @@ import (
 // It needs a Unix.
 //
 // The kernel does so when the thread ends that has started the command (prctl(2), PR_SET_PDEATHSIG), and Go ends
-// threads as it likes. So both are done by one call of do, which has to call its argument on a thread that does
-// nothing else meanwhile.
-func Bind(cmd *exec.Cmd, do func(func() error) error, wait func()) error {
+// threads as it likes. So both are done on a thread that does nothing else meanwhile.
+func Bind(cmd *exec.Cmd, wait func()) error {
 	if err := posix.Allowed(); err != nil {
 		return err
 	}
 	cmd.SysProcAttr = bound()
-	started := make(chan error, 2)
+	started := make(chan error, 1)
 	go func() {
-		started <- do(func() error {
-			err := cmd.Start()
-			started <- err
-			if err == nil {
-				wait()
-			}
-			return err
-		})
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			wait()
+		}
 	}()
 	return <-started
-}
-
-// OnThread calls f on the thread of its caller, which is f's alone meanwhile.
-func OnThread(f func() error) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	return f()
 }
