@@ -44,8 +44,8 @@ race: ## the quick tests of concurrent packages with the race detector (needs a 
 	else echo "race: skipped, because go test -race needs a C compiler and $$($(GO) env CC) is not here"; fi
 
 exact: ## exact mode: its tests, and programs built in it
-	ZKTORTURE_EXACT=40 $(GO) run ./cmd/torture test -count=1 -timeout 60m -run 'Exact|Recorded|Edits' ./internal/cli/exact ./sim ./sim/world ./workload/service ./zoo
-	ZKTORTURE_EXACT=40 $(GO) -C cmd/torture test -count=1 -vet=off -timeout 60m -run 'Exact|TortureTest' . ./scan
+	ZKTORTURE_EXACT=40 $(GO) run ./cmd/torture test -count=1 -timeout 60m -run 'Exact|Recorded' ./sim ./sim/world ./workload/service ./zoo
+	ZKTORTURE_EXACT=40 $(GO) -C cmd test -count=1 -vet=off -timeout 60m -run 'Exact|Edits|TortureTest' ./command ./internal/cli/exact ./internal/scan
 
 live: tools ## four recipes on three real servers, ten minutes each (needs Java)
 	@set -e; for kind in lock queue election counter; do \

@@ -1,7 +1,6 @@
 // Package zktorture tests ZooKeeper recipes (locks, queues, elections, counters and their like)
 // under faults: a reply that is lost after its request was applied, a session that expires while
-// its owner sleeps, a watch event that comes late. This package is the overview, and the command
-// for programs with kinds and recipes of their own: see [Main].
+// its owner sleeps, a watch event that comes late. This package is the overview.
 //
 // # The model
 //
@@ -19,8 +18,10 @@
 //	fakezk           ZooKeeper as a state machine; fakezk/server serves it over TCP
 //	story            tells a violation, as text and as a page
 //	live             the same workloads on real servers, with faults of networks and processes
+//	zoo              recipes with known bugs, which have to be found
 //
-// Recipes with known bugs (zoo), campaigns (campaign) and the command (cmd/torture) are modules of their own.
+// The command torture is in the module github.com/zktorture/zktorture/cmd; its package command makes such commands with
+// kinds and recipes of your own.
 //
 // # First steps
 //
@@ -37,23 +38,3 @@
 //
 // [The tutorial]: https://github.com/zktorture/zktorture/blob/main/docs/tutorial/index.md
 package zktorture
-
-import (
-	"runtime"
-
-	"github.com/zktorture/zktorture/internal/cli"
-	"github.com/zktorture/zktorture/workload"
-)
-
-// Main is the command torture without the zoo, with kinds and recipes of yours beside those of package
-// workload: to run them in simulation and on real servers, to replay, to explain, to judge. It ends
-// the process, with status 0 if no property was broken, 1 if one was, and 2 for errors and unknown
-// verdicts. A main of one line is such a command:
-//
-//	func main() { zktorture.Main(publisher.Kind) }
-//
-// A counterexample names its kind and recipe, so a command that has these runs it again.
-func Main(kinds ...*workload.Kind) {
-	_, mainFile, _, _ := runtime.Caller(1)
-	cli.Main(mainFile, kinds...)
-}

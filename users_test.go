@@ -16,7 +16,7 @@ import (
 const (
 	mostBytes    = 5_500_000 // of the module's files, which is what go get downloads
 	mostRequired = 10        // modules that go.mod names, and that are not indirect
-	mostLines    = 48_000    // of ours that the test of a lock compiles
+	mostLines    = 49_000    // of ours that the test of a lock compiles
 )
 
 // The module's files are those of the repository without those of nested modules.

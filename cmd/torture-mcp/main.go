@@ -13,10 +13,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	_ "github.com/zktorture/zktorture/cmd/internal/zoocmd" // recipes with known bugs, and their list
 	"github.com/zktorture/zktorture/internal/resource/memory"
 	buildversion "github.com/zktorture/zktorture/internal/version"
-	_ "github.com/zktorture/zktorture/sim/prove"   // strategy exhaustive
-	_ "github.com/zktorture/zktorture/zoo/command" // recipes with known bugs, and their list
+	_ "github.com/zktorture/zktorture/sim/prove" // strategy exhaustive
 )
 
 // version is set by release builds: -ldflags "-X main.version=v1.2.3".

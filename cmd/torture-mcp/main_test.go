@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/zktorture/zktorture/internal/testkit"
@@ -110,57 +109,6 @@ func contents(r *mcp.CallToolResult) (text string) {
 	return text
 }
 
-// published is the schema of a format in docs/reference/schemas, or of a field of its documents.
-func published(t *testing.T, repository, name string, field ...string) *jsonschema.Resolved {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(repository, "docs/reference/schemas", name+".schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var s jsonschema.Schema
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatal(err)
-	}
-	if len(field) > 0 {
-		_, object, _ := strings.Cut(s.Ref, "#/$defs/")
-		s.Ref = "#/$defs/" + object + "/properties/" + field[0]
-	}
-	resolved, err := s.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resolved
-}
-
-// valid checks what a tool has returned against what is published.
-func valid(t *testing.T, schema *jsonschema.Resolved, text []byte) {
-	t.Helper()
-	var document any
-	if err := json.Unmarshal(text, &document); err != nil {
-		t.Fatal(err)
-	}
-	if err := schema.Validate(document); err != nil {
-		t.Errorf("%v\n%.500s", err, text)
-	}
-}
-
-// wellTold checks a story against the schema of stories, field by field.
-func wellTold(t *testing.T, repository string, one any) {
-	t.Helper()
-	text, err := json.Marshal(one)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(text, &fields); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"title", "property", "message", "cause", "help"} {
-		valid(t, published(t, repository, "story", name), fields[name])
-	}
-	valid(t, published(t, repository, "story", "sources"), slices.Concat([]byte("["), fields["source"], []byte("]")))
-}
-
 func repository(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -175,31 +123,28 @@ var broken = arguments{"kind": "lock", "recipe": "published/WriteLock", "faults"
 
 // An agent finds a recipe, runs it, and reads why it broke.
 func TestSession(t *testing.T) {
-	repository := repository(t)
 	a := connect(t, t.TempDir())
 
 	var all listed
-	valid(t, published(t, repository, "list"), a.ask("list", nil, &all))
+	a.ask("list", nil, &all)
 	if len(all.Kinds) < 5 || len(all.Faults) < 5 || len(all.Strategies) == 0 || all.Zoo != nil {
 		t.Errorf("list says %+v", all)
 	}
 	var one listed
-	valid(t, published(t, repository, "list"), a.ask("list", arguments{"kind": "lock"}, &one))
+	a.ask("list", arguments{"kind": "lock"}, &one)
 	if len(one.Kinds) != 1 || one.Kinds[0].Name != "lock" || one.Faults != nil {
 		t.Errorf("list of locks says %+v", one)
 	}
-	valid(t, published(t, repository, "list"), a.ask("list", arguments{"what": "zoo"}, &all))
+	a.ask("list", arguments{"what": "zoo"}, &all)
 	if len(all.Zoo) < 50 {
 		t.Errorf("the zoo has %d", len(all.Zoo))
 	}
 
 	var run ran
 	text := a.ask("run", broken, &run)
-	valid(t, published(t, repository, "run-result"), text)
 	if run.Verdict != sim.VerdictViolation || run.Story == nil || run.Story.File == "" || run.Seed != 1 {
 		t.Fatalf("run says %s", text)
 	}
-	wellTold(t, repository, run.Story)
 	var twice ran
 	if a.ask("run", broken, &twice); twice.Hash != run.Hash || twice.Story.File != run.Story.File {
 		t.Errorf("the same seed gave hash %s and then %s", run.Hash, twice.Hash)
@@ -207,7 +152,6 @@ func TestSession(t *testing.T) {
 
 	var brief, full told
 	a.ask("explain", arguments{"file": run.Story.File}, &brief)
-	wellTold(t, repository, brief)
 	if brief.Text != run.Story.Text || !strings.Contains(brief.Text, "why: "+brief.Cause.Text[:20]) || brief.Help.Text == "" ||
 		!strings.Contains(strings.Join(brief.Source.Lines, "\n"), "ExistsW(path)") {
 		t.Errorf("explain says %+v", brief)

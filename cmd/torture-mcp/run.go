@@ -12,10 +12,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/zktorture/zktorture/internal/cli"
-	"github.com/zktorture/zktorture/internal/cli/about"
-	"github.com/zktorture/zktorture/internal/cli/console"
-	"github.com/zktorture/zktorture/internal/cli/output"
+	"github.com/zktorture/zktorture/cmd/internal/cli"
+	"github.com/zktorture/zktorture/cmd/internal/cli/about"
+	"github.com/zktorture/zktorture/cmd/internal/cli/console"
+	"github.com/zktorture/zktorture/cmd/internal/cli/output"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/story"

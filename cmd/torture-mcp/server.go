@@ -13,7 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/zktorture/zktorture/internal/cli/console"
+	"github.com/zktorture/zktorture/cmd/internal/cli/console"
 	buildversion "github.com/zktorture/zktorture/internal/version"
 )
 

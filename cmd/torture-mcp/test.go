@@ -23,7 +23,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/zktorture/zktorture/internal/cli/exact"
+	"github.com/zktorture/zktorture/cmd/internal/cli/exact"
 	"github.com/zktorture/zktorture/live/ensemble/posix"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"

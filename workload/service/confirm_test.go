@@ -12,8 +12,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/cli"
 	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/live/confirm"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
@@ -25,7 +25,7 @@ import (
 // is correct is not accused there with the same choices.
 func TestExactConfirm(t *testing.T) {
 	ensembletest.Need(t)
-	e, err := cli.StartStage(t.Context())
+	e, err := confirm.StartServers(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestExactConfirm(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				confirmed, err := cli.ConfirmOn(t.Context(), e, w, example, replayed)
+				confirmed, err := confirm.On(t.Context(), e, w, example, replayed)
 				if err != nil || (confirmed.Violation != nil) != (w == c.broken) || confirmed.Difference != "" {
 					t.Errorf("correct %v: %+v, %v", w == c.correct, confirmed, err)
 				}

@@ -1,0 +1,64 @@
+package command
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/cmd/internal/cli/console"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/linearizability/histories"
+)
+
+// A check that exceeds its limits is unknown, and says what was tried.
+func TestCheckKeepsToItsLimits(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "hard.jsonl")
+	var hard bytes.Buffer
+	if err := errors.Join(histories.Write(&hard, subsetSum(200)),
+		os.WriteFile(file, hard.Bytes(), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ limit, why string }{
+		{"--timeout=300ms", "could not be ordered within 300ms"},
+	} {
+		status, out, messages := command(t, "check", file, "--model", "counter", c.limit)
+		if status != console.ExitUnknown || messages != "" || !strings.Contains(out, c.why) {
+			t.Errorf("%s: exit status %d, %s%s; want unknown, %s", c.limit, status, out, messages, c.why)
+		}
+		for _, tried := range []string{"undecided by the monitor: which of 200 additions of 200 different amounts",
+			"undecided by the frontier"} {
+			if !strings.Contains(out, tried) {
+				t.Errorf("%s: %q is not in\n%s", c.limit, tried, out)
+			}
+		}
+	}
+	for _, wrong := range []string{"--timeout=0s"} {
+		if status, _, messages := command(t, "check", file, "--model", "counter", wrong); status != console.ExitUnknown ||
+			!strings.Contains(messages, wrong[:8]) {
+			t.Errorf("%s: exit status %d, %s", wrong, status, messages)
+		}
+	}
+}
+
+// subsetSum is a history of a counter with n distinct additions of unknown outcome. Some subset sums to the value
+// read.
+func subsetSum(n int) (h linearizability.History) {
+	random, sum := rand.New(rand.NewPCG(1, 2)), int64(0)
+	for i := range n {
+		amount := random.Int64N(1 << 50)
+		if i%2 == 0 {
+			sum += amount
+		}
+		h = append(h, linearizability.Operation{
+			Client: i, Op: "add", Arg: linearizability.Int(amount), Outcome: linearizability.Unknown,
+			Call: int64(i + 1), Return: linearizability.Forever,
+		})
+	}
+	at := int64(n + 1)
+	return append(h, linearizability.Operation{Client: n, Op: "get", Result: linearizability.Int(sum),
+		Call: at, Return: at + 1})
+}

@@ -1,0 +1,97 @@
+package command
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/zktorture/zktorture/internal/testkit"
+)
+
+var update = flag.Bool("update", false, "paste what came out into the scripts, README.md and docs/")
+
+// asMain makes this program torture.
+const asMain = "ZKTORTURE_TEST_MAIN"
+
+// TestMain lets the scripts run the command as a process of its own. A run inside of a test starts its own program as
+// workers, which must not run the tests again.
+func TestMain(m *testing.M) {
+	if os.Getenv(asMain) != "" {
+		Main()
+	}
+	if len(os.Args) > 1 && filepath.Base(os.Args[0]) != "mytorture" {
+		switch os.Args[1] {
+		case "worker":
+			Main()
+		case "lying":
+			lie(os.Args[2])
+			return
+		}
+	}
+	testscript.Main(m, map[string]func(){
+		"torture":   func() { Main() },
+		"mytorture": func() { Main(ownKinds()...) },
+	})
+}
+
+// TestScripts runs testdata/script. Beside testscript's commands there are:
+//
+//	status N command…   runs the command; it must end with exit status N
+//	await FILE          waits until the file is there
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status": exitStatus,
+			"await":  awaitFile,
+		},
+	})
+}
+
+func exitStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N command…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit := new(exec.ExitError)
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+func awaitFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: await FILE")
+	}
+	name := ts.MkAbs(args[0])
+	timeout := time.After(testkit.Hang)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err := os.Stat(name); err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-timeout:
+			ts.Fatalf("%s did not turn up within %v", args[0], testkit.Hang)
+		}
+	}
+}
