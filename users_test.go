@@ -14,7 +14,7 @@ import (
 
 // What users of the library carry.
 const (
-	mostBytes    = 5_500_000 // of the module's files, which is what go get downloads
+	mostBytes    = 6_000_000 // of the module's files, which is what go get downloads
 	mostRequired = 10        // modules that go.mod names, and that are not indirect
 	mostLines    = 49_000    // of ours that the test of a lock compiles
 )

@@ -1,10 +1,6 @@
 package command
 
 import (
-	"io"
-	"regexp"
-	"strings"
-
 	"github.com/alecthomas/kong"
 
 	"github.com/zktorture/zktorture/cmd/internal/cli/console"
@@ -30,26 +26,6 @@ var (
 	})
 )
 
-// sentence is a line of help that is no command, with what stands before it.
-var (
-	sentence = regexp.MustCompile(`(?m)^(    (?:# |\d  )|)([A-Z].*)\n`)
-	status   = regexp.MustCompile(`\d`)
-)
-
-// helped prints help as wide as the terminal. kong breaks neither what is indented nor its last line.
-func helped(options kong.HelpOptions, of *kong.Context) error {
-	var text strings.Builder
-	out := of.Stdout
-	of.Stdout = &text
-	err := kong.DefaultHelpPrinter(options, of)
-	of.Stdout = out
-	io.WriteString(out, sentence.ReplaceAllStringFunc(text.String(), func(line string) string {
-		m := sentence.FindStringSubmatch(line)
-		return m[1] + console.Hanging("", m[2], status.ReplaceAllString(m[1], " "))
-	}))
-	return err
-}
-
 // verdicts are the exit statuses of a command that judges.
 var verdicts = []manual.Status{
 	{Code: console.ExitOK, Meaning: "No violation."},
@@ -69,7 +45,7 @@ var manuals = manual.Manual{
 
 	"run": {Statuses: verdicts, Examples: []manual.Example{
 		{Meaning: "Run this project's own lock through 1000 simulated episodes.", Line: "torture run lock"},
-		{Meaning: "Find the bug of a published lock, without any fault.", Status: console.ExitViolation,
+		{Meaning: "Find the bug of a published lock, without any fault.",
 			Line: "torture run lock --recipe published/WriteLock --faults none --seed 1"},
 		{Meaning: "Let only sessions expire and processes stop, and print the result as JSON.",
 			Line: "torture run queue --faults expiry,pause --json"},
@@ -83,13 +59,13 @@ var manuals = manual.Manual{
 		Examples: []manual.Example{
 			{Meaning: "Run all executions of a counter with two clients, two departures and one lost connection.",
 				Line: "torture prove counter --faults loss"},
-			{Meaning: "Find the bug of a published lock.", Status: console.ExitViolation,
+			{Meaning: "Find the bug of a published lock.",
 				Line: "torture prove lock --recipe published/WriteLock --faults none"},
 		}},
 	"live": {Statuses: verdicts, Examples: []manual.Example{
-		{Meaning: "Run the lock on three real servers, which are started on this machine and need Java.", Unrun: true,
+		{Meaning: "Run the lock on three real servers, which are started on this machine and need Java.",
 			Line: "torture live lock --start 3 --duration 1m --out results"},
-		{Meaning: "Run the lock on your own servers.", Unrun: true,
+		{Meaning: "Run the lock on your own servers.",
 			Line: "torture live lock --servers a:2181,b:2181 --duration 10m"},
 	}},
 	"test": {
@@ -99,8 +75,8 @@ var manuals = manual.Manual{
 			{Code: 2, Meaning: "There was an error. Any other status is that of go test."},
 		},
 		Examples: []manual.Example{
-			{Meaning: "Run the tests of all packages in exact mode.", Unrun: true, Line: "torture test ./..."},
-			{Meaning: "Run one test, with the flags of go test.", Unrun: true,
+			{Meaning: "Run the tests of all packages in exact mode.", Line: "torture test ./..."},
+			{Meaning: "Run one test, with the flags of go test.",
 				Line: "torture test -run TestMyLock -count=1 ./mylock"},
 		},
 	},
@@ -111,9 +87,9 @@ var manuals = manual.Manual{
 			{Code: console.ExitUnknown, Meaning: "The run differs from the recorded one, or there was an error."},
 		},
 		Examples: []manual.Example{
-			{Meaning: "Run a counterexample again.", Status: console.ExitViolation,
+			{Meaning: "Run a counterexample again.",
 				Line: "torture replay counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
-			{Meaning: "Make the same happen on three real servers.", Unrun: true, Status: console.ExitViolation,
+			{Meaning: "Make the same happen on three real servers.",
 				Line: "torture replay --live counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
 		},
 	},
@@ -126,8 +102,8 @@ var manuals = manual.Manual{
 		{Meaning: "Say what it means that a lock leaves an orphan, and what helps.", Line: "torture explain orphan"},
 	}},
 	"check": {Statuses: verdicts, Examples: []manual.Example{
-		{Meaning: "Judge the history of a queue.", Unrun: true, Line: "torture check history.jsonl --model queue"},
-		{Meaning: "Judge a run on real servers, even one that was killed.", Unrun: true, Line: "torture check results"},
+		{Meaning: "Judge the history of a queue.", Line: "torture check history.jsonl --model queue"},
+		{Meaning: "Judge a run on real servers, even one that was killed.", Line: "torture check results"},
 	}},
 	"list": {Statuses: done("The list was printed."), Examples: []manual.Example{
 		{Meaning: "List all kinds, recipes, faults, strategies and models.", Line: "torture list"},

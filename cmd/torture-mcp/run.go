@@ -39,13 +39,13 @@ func (s *server) list(ctx context.Context, _ *mcp.CallToolRequest, in listInput)
 		all.Packages, err = s.packages(ctx, in.Dir)
 		return nil, all, err
 	case in.Kind != "":
-		if _, err := cli.FindRecipe(asking, in.Kind, "", "sim"); err != nil {
+		if _, err := cli.FindRecipe(in.Kind, "", "sim"); err != nil {
 			return nil, all, err
 		}
 		in.What = "kinds"
 	}
 	sections := append(strings.Split(about.Sections(), ","), ofModule)
-	if err := (console.NameSet{What: "section", Known: sections}).Find(asking, in.What); err != nil {
+	if err := console.Known("section", in.What, sections); err != nil {
 		return nil, all, err
 	}
 	var text bytes.Buffer
@@ -76,7 +76,7 @@ func (s *server) help(_ context.Context, _ *mcp.CallToolRequest, in helpInput) (
 	for _, a := range all {
 		known = append(known, a.Properties...)
 	}
-	if err := (console.NameSet{What: "property", Known: known, List: "list kinds"}).Find(asking, in.Property); err != nil {
+	if err := console.Known("property", in.Property, known); err != nil {
 		return nil, advised{}, err
 	}
 	of := slices.IndexFunc(all, func(a story.Advice) bool { return slices.Contains(a.Properties, in.Property) })
@@ -102,7 +102,7 @@ type ran struct {
 }
 
 func (s *server) run(ctx context.Context, req *mcp.CallToolRequest, in runInput) (_ *mcp.CallToolResult, out ran, err error) {
-	w, err := cli.FindRecipe(asking, in.Kind, in.Recipe, "sim")
+	w, err := cli.FindRecipe(in.Kind, in.Recipe, "sim")
 	if err != nil {
 		return nil, out, err
 	}

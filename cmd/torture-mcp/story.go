@@ -149,7 +149,7 @@ func (s *server) open(name string) (x example, err error) {
 		return x, fmt.Errorf("%s was found in exact mode, which needs a build of its own: run torture explain or torture "+
 			"replay with it in a shell", name)
 	}
-	if x.workload, err = cli.FindRecipe(asking, x.Workload, x.Recipe, "sim"); err != nil {
+	if x.workload, err = cli.FindRecipe(x.Workload, x.Recipe, "sim"); err != nil {
 		return x, fmt.Errorf("%s: %w; a counterexample of a test can be run where the test has written it, in "+
 			"testdata/zktorture/TEST of its package", name, err)
 	}

@@ -59,7 +59,7 @@ func (r *LiveCmd) Run(c *console.Context) error {
 	if err := r.where(c); err != nil {
 		return err
 	}
-	w, err := r.Find(c, r.Kind)
+	w, err := r.Find(r.Kind)
 	if err != nil {
 		return err
 	}

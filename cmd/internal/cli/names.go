@@ -15,9 +15,6 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// Lists are the arguments with which this command lists the values of flags and arguments.
-var Lists = map[string]string{"kind": "list kinds", "strategy": "list strategies", "model": "list models"}
-
 // KindNames are the names of kinds, with commas between them.
 func KindNames() string {
 	var names []string
@@ -25,14 +22,6 @@ func KindNames() string {
 		names = append(names, k.Name)
 	}
 	return strings.Join(names, ",")
-}
-
-func recipeNames(kind *workload.Kind) console.NameSet {
-	set := console.NameSet{What: "recipe", Of: kind.Name, List: "list kinds"}
-	for _, e := range kind.Recipes {
-		set.Known = append(set.Known, e.Recipe)
-	}
-	return set
 }
 
 // SimFaults are the faults of --faults in simulation, and liveFaults those on real servers.
@@ -71,11 +60,12 @@ func (f *liveFaults) UnmarshalText(text []byte) (err error) {
 
 // knownFaults finds what is no fault here, and says of the faults of other commands where they are.
 func knownFaults(text string, known []string, elsewhere string) error {
-	set := console.NameSet{What: "fault", Known: append(output.FaultNames(), "all", "none"), List: "list faults"}
+	all := append(output.FaultNames(), "all", "none")
 	for name := range strings.SplitSeq(text, ",") {
-		switch name = strings.TrimPrefix(strings.TrimSpace(name), "-"); {
-		case !slices.Contains(set.Known, name):
-			return &console.UnknownName{NameSet: set, Name: name}
+		name = strings.TrimPrefix(strings.TrimSpace(name), "-")
+		switch err := console.Known("fault", name, all); {
+		case err != nil:
+			return err
 		case name != "all" && name != "none" && !slices.Contains(known, name):
 			return fmt.Errorf("%s: %s", name, elsewhere)
 		}
@@ -85,9 +75,8 @@ func knownFaults(text string, known []string, elsewhere string) error {
 
 // FindRecipe finds the workload of a kind and a recipe that a user has typed; "" is the first of the kind. Known bugs are
 // for simulated worlds: some are for the clients of other languages.
-func FindRecipe(c *console.Context, kind, recipe, backend string) (*workload.Workload, error) {
-	kinds := console.NameSet{What: "kind", Known: strings.Split(KindNames(), ","), List: Lists["kind"]}
-	if err := kinds.Find(c, kind); err != nil {
+func FindRecipe(kind, recipe, backend string) (*workload.Workload, error) {
+	if err := console.Known("kind", kind, strings.Split(KindNames(), ",")); err != nil {
 		return nil, err
 	}
 	k, err := workload.KindNamed(kind)
@@ -99,7 +88,11 @@ func FindRecipe(c *console.Context, kind, recipe, backend string) (*workload.Wor
 	case foreign && simulated:
 		return nil, errors.New("a recipe that another program serves needs servers: torture live")
 	case recipe != "" && !foreign && !(simulated && slices.ContainsFunc(k.KnownBugs, bug)):
-		if err := recipeNames(k).Find(c, recipe); err != nil {
+		var known []string
+		for _, e := range k.Recipes {
+			known = append(known, e.Recipe)
+		}
+		if err := console.Known("recipe", recipe, known); err != nil {
 			return nil, err
 		}
 	}

@@ -31,7 +31,7 @@ type ProveCmd struct {
 func (p *ProveCmd) Run(c *console.Context) error {
 	t := Trial{Recipe: p.Recipe, Clients: p.Clients, Ops: p.Ops, Seed: new(uint64), Out: p.Out, JSON: p.JSON,
 		CIFlags: output.CIFlags{JUnit: p.JUnit}, backend: "sim", strategy: sim.DepthFirst}
-	w, err := t.Find(c, p.Kind)
+	w, err := t.Find(p.Kind)
 	if err != nil {
 		return err
 	}

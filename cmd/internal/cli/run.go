@@ -33,8 +33,8 @@ type Trial struct {
 }
 
 // Find finds the workload, and draws a seed if there is none.
-func (t *Trial) Find(c *console.Context, kind string) (*workload.Workload, error) {
-	w, err := FindRecipe(c, kind, t.Recipe, t.backend)
+func (t *Trial) Find(kind string) (*workload.Workload, error) {
+	w, err := FindRecipe(kind, t.Recipe, t.backend)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ type RunCmd struct {
 
 func (r *RunCmd) Run(c *console.Context) error {
 	r.backend = "sim"
-	w, err := r.Find(c, r.Kind)
+	w, err := r.Find(r.Kind)
 	if err != nil {
 		return err
 	}

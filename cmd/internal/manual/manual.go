@@ -1,5 +1,4 @@
-// Package manual makes the pages about a command from its flags, and from what these do not say: its exit statuses and
-// examples. A page is text for --help, or Markdown for the reference. Both say the same.
+// Package manual has what --help says of a command beside its flags: its exit statuses and examples.
 package manual
 
 import (
@@ -28,18 +27,16 @@ type Status struct {
 type Example struct {
 	Meaning string // one sentence
 	Line    string // of a shell
-	Status  int    // with which it ends
-	Unrun   bool   // tests only parse it: it does not end by itself, or needs what is not everywhere
 }
 
 // Completion is the entry of a program's command completion.
 func Completion(program string) Entry {
 	examples := []Example{{Meaning: "Say how to make this shell complete.", Line: program + " completion bash"}}
 	for _, shell := range []string{"bash", "zsh"} {
-		examples = append(examples, Example{Unrun: true, Meaning: "Complete in " + shell + ", if this is in its init file.",
+		examples = append(examples, Example{Meaning: "Complete in " + shell + ", if this is in its init file.",
 			Line: fmt.Sprintf(`eval "$(%s completion -c %s)"`, program, shell)})
 	}
-	examples = append(examples, Example{Unrun: true, Meaning: "Complete in fish, if this is in its init file.",
+	examples = append(examples, Example{Meaning: "Complete in fish, if this is in its init file.",
 		Line: program + " completion -c fish | source"})
 	return Entry{[]Status{{0, "It was printed."}, {2, "There was an error."}}, examples}
 }
@@ -48,11 +45,6 @@ func Completion(program string) Entry {
 func Describe(app *kong.Application, m Manual) {
 	for _, node := range app.Leaves(true) {
 		node.Detail = m[node.Path()].text()
-		for _, flag := range node.Flags {
-			if !flag.IsBool() && !flag.HasDefault {
-				flag.PlaceHolder = Placeholder(flag)
-			}
-		}
 	}
 }
 
@@ -72,23 +64,4 @@ func (e Entry) text() string {
 		fmt.Fprintf(&b, "  # %s\n  %s\n", x.Meaning, x.Line)
 	}
 	return strings.TrimSpace(b.String())
-}
-
-// Placeholder stands for the value of a flag: never its default, as in --help.
-func Placeholder(flag *kong.Flag) string {
-	if flag.PlaceHolder != "" {
-		return flag.PlaceHolder
-	}
-	kind := flag.Target.Type()
-	for kind.Kind().String() == "ptr" || kind.Kind().String() == "slice" {
-		kind = kind.Elem()
-	}
-	switch name := kind.Name(); name {
-	case "Duration":
-		return "DURATION"
-	case "string":
-		return strings.ToUpper(flag.Name)
-	default:
-		return "NUMBER"
-	}
 }

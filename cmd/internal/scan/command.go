@@ -32,8 +32,8 @@ var Manual = manual.Entry{
 		{Code: console.ExitUnknown, Meaning: "Nothing was found that talks to ZooKeeper, or there was an error."},
 	},
 	Examples: []manual.Example{
-		{Meaning: "Scan your module.", Unrun: true, Line: "torture scan ./..."},
-		{Meaning: "Scan somebody else's, which is not changed.", Unrun: true, Line: "torture scan --out tried github.com/docker/libkv@v0.2.1"},
+		{Meaning: "Scan your module.", Line: "torture scan ./..."},
+		{Meaning: "Scan somebody else's, which is not changed.", Line: "torture scan --out tried github.com/docker/libkv@v0.2.1"},
 	},
 }
 

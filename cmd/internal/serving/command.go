@@ -12,12 +12,12 @@ var statuses = []manual.Status{{Code: console.ExitOK, Meaning: "It was stopped b
 // ProxyManual and ServeManual are what --help says of the commands beside their flags.
 var (
 	ProxyManual = manual.Entry{Statuses: statuses, Examples: []manual.Example{
-		{Meaning: "Inject faults between two servers and their clients.", Unrun: true,
+		{Meaning: "Inject faults between two servers and their clients.",
 			Line: "torture proxy --servers a:2181,b:2181 --faults all --seed 7 --log faults.jsonl"},
 	}}
 	ServeManual = manual.Entry{Statuses: statuses, Examples: []manual.Example{
-		{Meaning: "Serve one ZooKeeper on port 2181 of this machine.", Unrun: true, Line: "torture serve --port 2181"},
-		{Meaning: "Serve three, with an HTTP address where tests ask for faults.", Unrun: true,
+		{Meaning: "Serve one ZooKeeper on port 2181 of this machine.", Line: "torture serve --port 2181"},
+		{Meaning: "Serve three, with an HTTP address where tests ask for faults.",
 			Line: "torture serve --size 3 --control 127.0.0.1:0"},
 	}}
 )

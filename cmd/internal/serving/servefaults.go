@@ -1,7 +1,6 @@
 package serving
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/zktorture/zktorture/cmd/internal/cli/console"
@@ -15,14 +14,13 @@ type strikes struct {
 }
 
 func (s *strikes) parse(text string, from []strike.Fault) (err error) {
-	set := console.NameSet{What: "fault"}
+	known := []string{"all", "none"}
 	for _, f := range from {
-		set.Known = append(set.Known, string(f))
+		known = append(known, string(f))
 	}
-	set.Known = append(set.Known, "all", "none")
 	for name := range strings.SplitSeq(text, ",") {
-		if name = strings.TrimPrefix(strings.TrimSpace(name), "-"); !slices.Contains(set.Known, name) {
-			return &console.UnknownName{NameSet: set, Name: name}
+		if err := console.Known("fault", strings.TrimPrefix(strings.TrimSpace(name), "-"), known); err != nil {
+			return err
 		}
 	}
 	s.text = text

@@ -2,7 +2,9 @@
 package zoocmd
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/zktorture/zktorture/cmd/internal/cli/console"
 	"github.com/zktorture/zktorture/cmd/internal/manual"
@@ -17,15 +19,17 @@ var Manual = manual.Entry{
 		{Code: console.ExitUnknown, Meaning: "There was an error."},
 	},
 	Examples: []manual.Example{
-		{Meaning: "Look for two known bugs.", Unrun: true, Line: "torture zoo W1 DQ6"},
-		{Meaning: "Also make the counterexample happen on three real servers.", Unrun: true, Line: "torture zoo W1 --confirm"},
+		{Meaning: "Look for two known bugs.", Line: "torture zoo W1 DQ6"},
+		{Meaning: "Also make the counterexample happen on three real servers.", Line: "torture zoo W1 --confirm"},
 	},
 }
 
-func animalNames() console.NameSet {
-	set := console.NameSet{What: "bug", List: "list zoo", AnyCase: true}
+// known returns an error unless there is a known bug of that name.
+func known(c *console.Context, id string) error {
 	for _, a := range slices.Concat(zoo.Animals(), zoo.Skipped()) {
-		set.Known = append(set.Known, a.ID)
+		if strings.EqualFold(a.ID, id) {
+			return nil
+		}
 	}
-	return set
+	return fmt.Errorf("unknown bug %q: see %s list zoo", id, c.Self)
 }

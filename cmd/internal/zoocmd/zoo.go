@@ -43,7 +43,7 @@ func (z *ZooCmd) Rules() []console.Rule {
 // Run executes the command. Its status is 0 only if every animal was found and every twin is clean.
 func (z *ZooCmd) Run(c *console.Context) error {
 	for _, id := range z.IDs {
-		if err := animalNames().Find(c, id); err != nil {
+		if err := known(c, id); err != nil {
 			return err
 		}
 	}

@@ -87,7 +87,7 @@ func run(ctx context.Context, args []string, s console.Streams) int {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	parsed, err := parser.Parse(console.JoinNegative(args))
+	parsed, err := parser.Parse(args)
 	if ended >= 0 { // --help, --version
 		return ended
 	}

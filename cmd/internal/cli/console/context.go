@@ -47,8 +47,7 @@ type Streams struct {
 
 	Name        string   // of this command, in errors; "": torture
 	Interactive bool     // a user reads standard output and types standard input
-	Self        string   // how to call this command again …
-	Base        string   // … and from which folder that sees files
+	Self        string   // how to call this command again
 	MainFile    string   // where this program's function main stands
 	Args        []string // the command line, without the program
 	Bare        screen   // for colours and lines that are drawn again
@@ -65,9 +64,9 @@ func Begin(mainFile string) (context.Context, Streams) {
 		Color:       WantsColor(os.Getenv, IsTerminal(os.Stdout)),
 		Interactive: IsTerminal(os.Stdin) && IsTerminal(os.Stdout)}
 	s.MainFile = cmp.Or(os.Getenv(mainVariable), mainFile)
-	s.Self, s.Base = selfOf(os.Args[0], s.MainFile)
+	s.Self = selfOf(os.Args[0], s.MainFile)
 	if self := os.Getenv(selfVariable); self != "" {
-		s.Self, s.Base = self, os.Getenv(baseVariable)
+		s.Self = self
 	}
 	return ctx, s
 }

@@ -19,9 +19,6 @@ import (
 // selfVariable tells the build in exact mode how the user calls this command.
 const selfVariable = "ZKTORTURE_SELF"
 
-// baseVariable tells it from which folder that sees files.
-const baseVariable = "ZKTORTURE_BASE"
-
 // mainVariable tells a program that was built with -trimpath where its function main stands.
 const mainVariable = "ZKTORTURE_MAIN"
 
@@ -43,7 +40,7 @@ func (c *Context) Exactly() error {
 	if err != nil {
 		return err
 	}
-	return Become(c, append(os.Environ(), selfVariable+"="+c.Self, baseVariable+"="+c.Base), binary, c.Args...)
+	return Become(c, append(os.Environ(), selfVariable+"="+c.Self), binary, c.Args...)
 }
 
 // ownProgram is how to build this program anew.

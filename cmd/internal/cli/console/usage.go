@@ -142,7 +142,7 @@ func ParseRange(limits string) (contains func(float64) bool, words string) {
 	list := strings.Split(limits, ",")
 	return func(n float64) bool {
 		return slices.ContainsFunc(list, func(one string) bool { return limit(one) == n })
-	}, alternatives(list, "or") + " are possible"
+	}, strings.Join(list, " or ") + " are possible"
 }
 
 // limit is a number or a duration of a range. A test reads all ranges.
@@ -155,18 +155,4 @@ func limit(text string) float64 {
 		panic(err)
 	}
 	return float64(d)
-}
-
-// JoinNegative puts negative numbers behind the flags that they are of, as in --episodes=-1. By itself such an argument
-// would be taken for a flag.
-func JoinNegative(args []string) (joined []string) {
-	for i, arg := range args {
-		negative := len(arg) > 1 && arg[0] == '-' && (arg[1] == '.' || arg[1] >= '0' && arg[1] <= '9')
-		if negative && i > 0 && strings.HasPrefix(args[i-1], "--") && !strings.Contains(args[i-1], "=") {
-			joined[len(joined)-1] += "=" + arg
-			continue
-		}
-		joined = append(joined, arg)
-	}
-	return joined
 }
