@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,41 +30,6 @@ func terminated(t *testing.T, cmd *exec.Cmd) int {
 	cmd.Wait()
 	t.Logf("it ended after %v", time.Since(begin))
 	return cmd.ProcessState.ExitCode()
-}
-
-// A run that minimises shows how far it is, ends when it is told to, and says that the counterexample may not be
-// minimal.
-func TestTerminatedWhileMinimising(t *testing.T) {
-	user, terminal := openPTY(t)
-	out := filepath.Join(t.TempDir(), "out")
-	cmd := exec.Command(os.Args[0], "run", "lock", "--recipe", "published/WriteLock", "--episodes", "300", "--seed", "1", "--clients", "4",
-		"--shrink-time", "0s", "--out", out)
-	cmd.Env = append(os.Environ(), asMain+"=1", "TERM=xterm")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	terminal.Close()
-	var shown bytes.Buffer
-	part := make([]byte, 1<<12)
-	for status := -1; ; {
-		n, err := user.Read(part)
-		shown.Write(part[:n])
-		if status < 0 && strings.Contains(shown.String(), "minimising ") {
-			status = terminated(t, cmd)
-			if status != console.ExitViolation {
-				t.Errorf("status %d", status)
-			}
-		}
-		if err != nil { // the process has closed the terminal
-			break
-		}
-	}
-	for _, part := range []string{"found: order in episode ", "minimising ", " runs, ", "it may not be minimal: it was interrupted"} {
-		if !strings.Contains(shown.String(), part) {
-			t.Errorf("%q is missing in\n%s", part, shown.String())
-		}
-	}
 }
 
 // A command whose output nobody reads ends when it is told to.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/cmd/command"
+	torture "github.com/zktorture/zktorture/cmd/command"
 )
 
 const (
@@ -24,7 +24,7 @@ const asTorture = "ZKTORTURE_WORKERS_AS_TORTURE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asTorture) != "" {
-		command.Main()
+		torture.Main()
 	}
 	os.Exit(m.Run())
 }
