@@ -55,6 +55,8 @@ var gone = map[string]string{
 	"prove --summary":     "use --junit, which CI services show",
 	"prove --metrics":     "use --json when it has ended",
 
+	"scan --no-run": "the tests are written beside the code before they run; --episodes 1 runs them shortly",
+
 	"serve --host":                     serveConfig("clientPortAddress"),
 	"serve --tick":                     serveConfig("tickTime"),
 	"serve --min-session-timeout":      serveConfig("minSessionTimeout"),

@@ -27,7 +27,7 @@ import (
 // Manual is what --help says of the command beside its flags.
 var Manual = manual.Entry{
 	Statuses: []manual.Status{
-		{Code: console.ExitOK, Meaning: "No test has found anything, or none was run."},
+		{Code: console.ExitOK, Meaning: "No test has found anything."},
 		{Code: console.ExitViolation, Meaning: "A property is broken."},
 		{Code: console.ExitUnknown, Meaning: "Nothing was found that talks to ZooKeeper, or there was an error."},
 	},
@@ -41,7 +41,6 @@ type ScanCmd struct {
 	Packages []string `arg:"" optional:"" help:"Packages of the module in this folder, or one MODULE@VERSION for --out. Default: ./..."`
 	Out      string   `placeholder:"DIR" help:"A folder for a new module with the tests of MODULE@VERSION."`
 	Write    bool     `help:"Have go.mod require zktorture. By default the tests are run with a copy that does."`
-	NoRun    bool     `name:"no-run" help:"Write and compile the tests only."`
 	Episodes int      `default:"500" range:"1.." help:"Run so many episodes of each test."`
 	Seed     uint64   `default:"1" help:"Draw the episodes from this number."`
 	JSON     bool     `name:"json" help:"Print the results as JSON."`
@@ -249,7 +248,7 @@ func (s *ScanCmd) file(c *console.Context, m *module, f *file, dir, temp string,
 			r.Outcome, r.Message = look, "there is a "+fileName+" without this test, which is not changed: rename it to have it written anew"
 		case missing != nil && t.apart:
 			r.Outcome, r.Message = look, "the adapter needs a look: it could not be known what its users share, so it is not run"
-		case !s.NoRun:
+		default:
 			if err := r.run(c, missing != nil, dir, program, fmt.Sprintf("-zktorture.episodes=%d", s.Episodes), fmt.Sprintf("-zktorture.seed=%d", s.Seed)); err != nil {
 				return nil, err
 			}
