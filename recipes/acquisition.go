@@ -35,11 +35,8 @@ type acquisition struct {
 	settled  chan struct{} // closed when the caller of Lock may return
 	ended    chan struct{} // closed when the goroutine ends: nothing is left of it but the result
 	lost     chan struct{}
-	changes  chan func() (tell func()) // what the goroutine is to do during the hold; nil if that does not change
 
 	holding holding // begins when it is granted
-
-	asked bool // revoked is closed; used by the goroutine only
 
 	// Guarded by holder.mu.
 	mode    mode
@@ -49,9 +46,7 @@ type acquisition struct {
 	reply   bool // settled is closed
 	err     error
 	token   int64
-	session int64              // of the hold
-	within  context.CancelFunc // ends what ends with the hold, see withinHold; nil if nothing does
-	revoked chan struct{}      // closed when somebody asks the holder to release; nil until it is needed
+	session int64 // of the hold
 }
 
 // holding is the context of a hold: it ends when that is to be released.
@@ -92,7 +87,6 @@ type ticket struct {
 	session int64
 	data    []byte
 	watch   <-chan zk.Event // fires when the znode changes or is gone
-	life    <-chan zk.Event // fires when it is gone only; nil where its data never changes
 }
 
 // own reads a znode that is believed to be the own one, with a watch; errDisplaced if it is gone or belongs to
@@ -124,9 +118,6 @@ func (a *acquisition) prepare(g *holder, w acquirer, m mode, try bool) {
 	*a = acquisition{
 		holder: g, acquirer: w, mode: m, try: try,
 		settled: make(chan struct{}), ended: make(chan struct{}), lost: make(chan struct{}),
-	}
-	if g.changes {
-		a.changes = make(chan func() func())
 	}
 	if g.current != nil {
 		a.before = g.current.ended
@@ -188,22 +179,12 @@ func ending(e zk.Event) error {
 
 // keep watches over the hold until it is released or lost, and says how it ended: nil, ErrLost, or why ZooKeeper
 // refused to delete the znode.
-//
-// The caller of a change is told of its end after all pending events of the znode: a release that follows would
-// otherwise race with them.
 func (a *acquisition) keep(held ticket) error {
-	tell := func() {}
 	for {
-		a.heed(held)
-		e, news := firstEvent(held.watch, held.life)
+		e, news := firstEvent(held.watch)
 		if !news {
-			tell()
 			select {
 			case e = <-held.watch:
-			case e = <-held.life:
-			case change := <-a.changes:
-				tell = change()
-				continue
 			case <-a.holding.Done():
 				return a.give(held)
 			}
@@ -211,7 +192,7 @@ func (a *acquisition) keep(held ticket) error {
 		err := ending(e)
 		if err == nil {
 			var next ticket
-			if next, err = a.reverify(held); err == nil {
+			if next, err = a.acquirer.verify(&a.holding); err == nil {
 				held = next
 			}
 		}
@@ -222,52 +203,6 @@ func (a *acquisition) keep(held ticket) error {
 			return a.lose(err)
 		}
 	}
-}
-
-// reverify reads the place again after a change. Meanwhile its watch is spent, and a request that was lost is
-// repeated after a pause only; whether the place itself is gone is told by the other watch.
-func (a *acquisition) reverify(held ticket) (ticket, error) {
-	if held.life == nil {
-		return a.acquirer.verify(&a.holding)
-	}
-	ctx, cancel := a.withinHold()
-	defer cancel()
-	gone := make(chan error, 1)
-	go func() {
-		defer cancel()
-		e, fired := firstEvent(held.life)
-		if !fired {
-			select {
-			case e = <-held.life:
-			case <-ctx.Done():
-			}
-		}
-		gone <- ending(e)
-	}()
-	next, err := a.acquirer.verify(ctx)
-	cancel()
-	if end := <-gone; end != nil {
-		return ticket{}, end
-	}
-	return next, err
-}
-
-// heed passes on the request to release the lock, once.
-func (a *acquisition) heed(held ticket) {
-	if !a.asked && hasFlag(held.data, flagUnlock) {
-		a.asked = true
-		close(a.revocation())
-	}
-}
-
-// revocation is the channel that is closed when somebody asks the holder to release.
-func (a *acquisition) revocation() chan struct{} {
-	a.holder.mu.Lock()
-	defer a.holder.mu.Unlock()
-	if a.revoked == nil {
-		a.revoked = make(chan struct{})
-	}
-	return a.revoked
 }
 
 // give deletes the znode, however often that takes.
@@ -308,10 +243,8 @@ func (a *acquisition) lose(reason error) error {
 	return fmt.Errorf("%w: %w", ErrLost, reason)
 }
 
-// grant makes the hold known, unless the caller has left. The caller is told last: by then a request to release the
-// lock has been noted.
+// grant makes the hold known, unless the caller has left.
 func (a *acquisition) grant(first ticket) bool {
-	a.heed(first)
 	g := a.holder
 	g.mu.Lock()
 	granted := a.phase == contending
@@ -389,20 +322,6 @@ func (a *acquisition) release() {
 		return
 	}
 	close(a.holding.over)
-	if a.within != nil {
-		a.within()
-	}
-}
-
-// withinHold returns a context that ends with that of the hold, or before. It is the only one at a time.
-func (a *acquisition) withinHold() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.Background())
-	a.holder.mu.Lock()
-	defer a.holder.mu.Unlock()
-	if a.within = cancel; a.holding.Err() != nil {
-		cancel()
-	}
-	return ctx, cancel
 }
 
 // outcome is what Lock and TryLock return.

@@ -75,17 +75,14 @@ func ExampleRWLock() {
 	if err := writer.Lock(ctx); err != nil {
 		log.Fatal(err)
 	}
-	if err := writer.Downgrade(ctx); err != nil { // goes on reading what it wrote
+	if err := writer.Unlock(ctx); err != nil {
 		log.Fatal(err)
 	}
-	if err := reader.RLock(ctx); err != nil {
-		log.Fatal(err)
+	for _, l := range []*recipes.RWLock{writer, reader} { // readers hold it together
+		if err := l.RLock(ctx); err != nil {
+			log.Fatal(err)
+		}
 	}
-	if err := reader.Revoke(ctx); err != nil { // asks all holders to finish
-		log.Fatal(err)
-	}
-	<-writer.Revoked()
-	<-reader.Revoked()
 	fmt.Println(writer.RUnlock(ctx), reader.RUnlock(ctx))
 	// Output: <nil> <nil>
 }

@@ -12,7 +12,6 @@ type holder struct {
 	noun     string // what it is, for errors
 	path     string // the directory of the contenders, or the one znode
 	listener LockListener
-	changes  bool // a hold can become one of another mode
 
 	mu      sync.Mutex   // never held across a call to ZooKeeper
 	current *acquisition // the last one begun, or nil once its end was reported
@@ -28,7 +27,6 @@ type mode uint8
 const (
 	exclusive mode = iota
 	shared
-	either // a hold that is being downgraded, perhaps for a caller that has left
 )
 
 func (g *holder) acquire(ctx context.Context, w acquirer, m mode, try bool) (bool, error) {
@@ -74,7 +72,7 @@ func (g *holder) leave(m mode) *acquisition {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	a := g.current
-	if a == nil || !a.granted || a.mode != m && a.mode != either {
+	if a == nil || !a.granted || a.mode != m {
 		return nil
 	}
 	a.given = true

@@ -12,13 +12,9 @@ import (
 type rule struct {
 	prefix   string   // of the own znode
 	prefixes []string // of all contenders; nil: the own one
-	// before returns contenders before i of which at least one leaves the line, or yields, before it is i's turn;
+	// before returns contenders before i of which at least one leaves the line before it is i's turn;
 	// none if it is i's turn. Nothing is ever added before i, so i may look again when one of them has left.
 	before func(line []member, i int) []member
-	// yields tells from its data that a contender is not in the way of this rule, and that all before it are gone.
-	// Nil: none yields.
-	yields func(data []byte) bool
-	flags  bool // the data of contenders changes
 }
 
 // waitQueue acquires for a contender that queues in a directory with an ephemeral sequential znode of its own. The
@@ -139,7 +135,7 @@ func (q *waitQueue) prune(ctx context.Context, behind []member) error {
 }
 
 // await waits until something happens to one of those before, and reports whether it is the own turn already: none is
-// before, or one that yields.
+// before.
 //
 // It reads their znodes (GetW, not ExistsW) so that no watch is left when one is gone already.
 func (q *waitQueue) await(ctx context.Context, before []member, try bool) (turn bool, err error) {
@@ -147,64 +143,26 @@ func (q *waitQueue) await(ctx context.Context, before []member, try bool) (turn 
 		return true, nil
 	}
 	if try {
-		return q.yielded(ctx, before)
+		return false, errBusy
 	}
 	events := make([]<-chan zk.Event, len(before))
 	for i, m := range before {
-		data, _, event, err := q.link.getW(ctx, join(q.dir, m.name))
+		_, _, event, err := q.link.getW(ctx, join(q.dir, m.name))
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
 			return false, nil
 		case err != nil:
 			return false, err
-		case q.rule.yields != nil && q.rule.yields(data):
-			return true, nil
 		}
 		events[i] = event
 	}
 	return false, anyEvent(ctx, events)
 }
 
-// yielded reports whether one of those before yields; errBusy if none does. One that is gone counts as there, as
-// another may be before it: a mere try may be refused for that.
-func (q *waitQueue) yielded(ctx context.Context, before []member) (bool, error) {
-	if q.rule.yields == nil {
-		return false, errBusy
-	}
-	for _, m := range before {
-		data, _, err := q.link.get(ctx, join(q.dir, m.name))
-		switch {
-		case errors.Is(err, zk.ErrNoNode):
-		case err != nil:
-			return false, err
-		case q.rule.yields(data):
-			return true, nil
-		}
-	}
-	return false, errBusy
-}
-
 // verify reads the own znode, whose turn it is. It must be owned by the session of this moment: a list that a new
 // session gets from a server that lags may show znodes of the old one. The watch tells when the hold is lost; it
 // fires too when the session is replaced.
-//
-// Where data changes, a second watch reports whether the znode is still there, of its children, of which there are
-// none. It must have been set in the same session, too. What changed between the two is read again.
-func (q *waitQueue) verify(ctx context.Context) (ticket, error) {
-	for {
-		held, err := q.link.own(ctx, q.path)
-		if err != nil || !q.rule.flags {
-			return held, err
-		}
-		_, held.life, err = q.link.childrenW(ctx, q.path)
-		if errors.Is(err, zk.ErrNoNode) || err == nil && q.link.conn.SessionID() != held.session {
-			err = errDisplaced
-		}
-		if err != nil || len(held.watch) == 0 {
-			return held, err
-		}
-	}
-}
+func (q *waitQueue) verify(ctx context.Context) (ticket, error) { return q.link.own(ctx, q.path) }
 
 func (q *waitQueue) leave(ctx context.Context) (unsure bool, err error) {
 	return q.link.remove(ctx, q.path)

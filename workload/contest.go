@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
@@ -25,11 +24,10 @@ type contest[T any, R keeper] struct {
 	// What uses are called, and what is used; uses is in place of with.
 	note, with string
 	uses       func(p *contestant[T, R], h *Held) string
-	// What is done before a turn, between two uses, and after all; it is used no more if quits.
+	// What is done before a turn, between two uses, and after all.
 	before  func(p *contestant[T, R], t contestTurn) (goesOn bool)
 	between func(p *contestant[T, R], h *Held)
-	after   func(p *contestant[T, R], h *Held, t contestTurn) (way int) // by which it is given back
-	quits   func(p *contestant[T, R], h *Held) bool
+	after   func(p *contestant[T, R], h *Held, t contestTurn)
 
 	// Which holds exclude each other, and have tokens that grow; the holds and their history, if
 	// not those of the first way; and who is excused from herds.
@@ -67,13 +65,12 @@ func (c *contest[T, R]) workload(new maker[T], opts []Option) *Workload {
 
 // contestTurn is one turn of a user: take, use, give back; of a kind that asks, perhaps only ask.
 type contestTurn struct {
-	way               int
-	special           bool // it tries; or only asks
-	inside            bool // it asks while it holds
-	uses              int
-	revoke, downgrade bool // of one that can be held in several ways
-	interludes        []interlude
-	cancelGive        bool
+	way        int
+	special    bool // it tries; or only asks
+	inside     bool // it asks while it holds
+	uses       int
+	interludes []interlude
+	cancelGive bool
 }
 
 func (c *contest[T, R]) draw(p *world.Plan, label string) (t contestTurn) {
@@ -84,8 +81,12 @@ func (c *contest[T, R]) draw(p *world.Plan, label string) (t contestTurn) {
 	t.special = p.Choose(4, label) == 3
 	t.inside = c.asks && p.Choose(4, label) == 3
 	t.uses = [...]int{1, 2, 0}[p.Choose(3, label)]
-	t.revoke = several && p.Choose(8, label) == 7
-	t.downgrade = several && t.way == 0 && p.Choose(3, label) == 2
+	if several { // these choices decide nothing any more: without them recorded seeds would mean other episodes
+		p.Choose(8, label)
+	}
+	if several && t.way == 0 {
+		p.Choose(3, label)
+	}
 	t.cancelGive = p.Faults.Has(world.Cancel) && p.Choose(8, label) == 7
 	t.interludes = drawInterludes(p, label)
 	if c.places > 1 && p.Choose(16, label) == 15 { // who waits for this place by mistake, and not for any, breaks idle
@@ -99,8 +100,7 @@ type contestEpisode[T any, R keeper] struct {
 	Script[contestTurn]
 	contest *contest[T, R]
 	new     maker[T]
-	guarded resource     // what is written to by holders
-	revokes atomic.Int64 // how often Revoke has been called
+	guarded resource // what is written to by holders
 }
 
 // contestant is a user with a recipe.
@@ -167,7 +167,7 @@ func (p *contestant[T, R]) turn(t contestTurn, kit *kit) {
 	}
 	kit.play(t.interludes, func() bool { return p.use(h) })
 	if c.after != nil {
-		t.way = c.after(p, h, t)
+		c.after(p, h, t)
 	}
 	w := &c.ways[t.way]
 	h.giveBack(w.Release, p.call(w.give), t.cancelGive)
@@ -186,7 +186,7 @@ func (w *way[T, R]) method(p *contestant[T, R], try bool) (name string, m method
 // use uses what is held, if its user believes that it is.
 func (p *contestant[T, R]) use(h *Held) bool {
 	c := p.of.contest
-	if c.quits != nil && c.quits(p, h) || !h.Believes() {
+	if !h.Believes() {
 		return false
 	}
 	p.Do(c.note, func() string {
@@ -301,9 +301,6 @@ func (c *contest[T, R]) order(v *View, j *Judgement) {
 // overtaken returns a znode of an operation that waited, and was in the way, when something was granted to a younger
 // one, and how many older ones there were; of a kind without places only such as were in the way.
 func (c *contest[T, R]) overtaken(v *View, queue contenders, x contender) (found *contender, older int) {
-	if x.op.Name == "downgrade" {
-		return nil, 0
-	}
 	queue = queue.there(world.StepOf(x.op.Return))
 	for i := range queue {
 		y := &queue[i]

@@ -87,11 +87,10 @@ var electionContest = contest[Candidate, candidateRecipe]{
 	before: func(p *contestant[Candidate, candidateRecipe], t contestTurn) (goesOn bool) {
 		return !t.special || !askLeader(p)
 	},
-	after: func(p *contestant[Candidate, candidateRecipe], _ *Held, t contestTurn) (way int) {
+	after: func(p *contestant[Candidate, candidateRecipe], _ *Held, t contestTurn) {
 		if t.inside {
 			askLeader(p)
 		}
-		return t.way
 	},
 	judge: func(_ *contestEpisode[Candidate, candidateRecipe], j *Judgement, v *View, terms []Hold) {
 		j.Add(staleLeaders(v, terms)...)

@@ -136,12 +136,11 @@ func lockAgain(p *contestant[Locker, lockRecipe], h *Held) {
 }
 
 // countCalls judges how often the recipe has told its user that it holds the lock: see [Dialect].
-func countCalls(p *contestant[Locker, lockRecipe], h *Held, t contestTurn) (way int) {
+func countCalls(p *contestant[Locker, lockRecipe], h *Held, _ contestTurn) {
 	if p.of.terms.callbacks && p.can.Caller != nil && p.can.Caller.Calls() > 1 {
 		h.find(broken("callback", []*world.Op{h.op},
 			"%s is told several times that it has acquired the lock, by one %s", Who(h.op), h.op.Name)[0])
 	}
-	return t.way
 }
 
 // resource is what the lock guards: it accepts a write unless it has seen a larger token.

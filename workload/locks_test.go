@@ -220,21 +220,6 @@ func firstInTheWay(names []string, own int) int {
 	return -1
 }
 
-// gapped downgrades by a release and an acquisition.
-type gapped struct{ lock *recipes.RWLock }
-
-func (g gapped) Lock(ctx context.Context) error    { return g.lock.Lock(ctx) }
-func (g gapped) Unlock(ctx context.Context) error  { return g.lock.Unlock(ctx) }
-func (g gapped) RLock(ctx context.Context) error   { return g.lock.RLock(ctx) }
-func (g gapped) RUnlock(ctx context.Context) error { return g.lock.RUnlock(ctx) }
-
-func (g gapped) Downgrade(ctx context.Context) error {
-	if err := g.Unlock(ctx); err != nil {
-		return err
-	}
-	return g.RLock(ctx)
-}
-
 func TestBrokenReadWriteLocks(t *testing.T) {
 	wantClean(t, newReadWrite(func(*readWrite) {}), world.NoFaults)
 	wantBroken(t, newReadWrite(func(l *readWrite) { l.trusts, l.blocker = true, firstInTheWay }), world.NoFaults,
@@ -244,26 +229,6 @@ func TestBrokenReadWriteLocks(t *testing.T) {
 	wantBroken(t, newReadWrite(func(l *readWrite) { l.blocker = anyWriter }), world.NoFaults, "lost-wakeup",
 		"nothing will ever wake it")
 	wantBroken(t, newReadWrite(func(l *readWrite) { l.litters = true }), world.Cancel, "orphan", "session 0x")
-	gap := workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker {
-		return gapped{recipes.NewRWLock(c, path)}
-	})
-	wantBroken(t, gap, world.NoFaults, "exclusion", "a writer held the lock while somebody else did")
-}
-
-// nervous reports a revocation that was not asked for.
-type nervous struct{ *recipes.RWLock }
-
-func (n nervous) Revoked() <-chan struct{} {
-	always := make(chan struct{})
-	close(always)
-	return always
-}
-
-func TestRevocationThatNobodyAskedFor(t *testing.T) {
-	w := workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker {
-		return nervous{recipes.NewRWLock(c, path)}
-	})
-	wantBroken(t, w, world.NoFaults, "revocation", "although nobody has called Revoke")
 }
 
 // permits is a semaphore on a line of contenders.

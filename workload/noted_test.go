@@ -19,7 +19,6 @@ func TestWhatContestsKeepIsClassed(t *testing.T) {
 		"contest new": "constant: of the kind",
 		"Script":      "follows: the plan, and operations",
 		"guarded":     "follows: what was done outside, which is hashed in its order",
-		"revokes":     "follows: the history; judges see what users found",
 	})
 	testkit.FieldsAreClassed(t, reflect.TypeFor[finalOps](), map[string]string{
 		"drawn": "constant: of the plan", "mu": "scratch: of synchronisation", "found unknown renewed": "follows: how operations ended",

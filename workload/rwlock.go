@@ -2,14 +2,12 @@ package workload
 
 // The read/write lock workload.
 //
-// Clients, some with two users on one session, read and write under one lock again and again; they try, wait, ask
-// holders to release, turn their writing into reading, give up, crash and come back. A third of the holds take time,
-// as of a lock.
+// Clients, some with two users on one session, read and write under one lock again and again; they try, wait, give up,
+// crash and come back. A third of the holds take time, as of a lock.
 
 import (
 	"context"
 	"slices"
-	"strconv"
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
@@ -24,8 +22,7 @@ var rwLockKind = Kind{
 	Promises: []Promise{
 		{
 			Names: []string{"exclusion"},
-			Text: "a writer holds the lock alone while its session and the others' are alive; " +
-				"no other writer gets in during a downgrade",
+			Text:  "a writer holds the lock alone while its session and the others' are alive",
 		},
 		sober("a holder"),
 		{
@@ -34,12 +31,11 @@ var rwLockKind = Kind{
 		},
 		{Names: []string{"order"}, Text: "waiters get the lock in queue order, readers together"},
 		{Names: []string{"herd"}, Text: "one release wakes at most one writer, and wakes readers only if a writer releases"},
-		{Names: []string{"revocation"}, Text: "a holder is asked to release the lock only if another client has requested that"},
 		served("every waiter gets the lock"),
 		busy, prompt, truthful, usable, tidy, noLeaks,
 	},
 	Recipes: []Entry{
-		rwLockEntry(Ours, "recipes.RWLock: fair, with tokens, downgrade and revocation",
+		rwLockEntry(Ours, "recipes.RWLock: fair, with tokens",
 			func(c recipes.Conn, path string) RWLocker { return recipes.NewRWLock(c, path) }),
 	},
 }
@@ -50,12 +46,9 @@ var rwLockEntry = entries("rwlock", RWLock)
 //
 //	TryLock(context.Context) (bool, error)
 //	TryRLock(context.Context) (bool, error)
-//	Downgrade(context.Context) error  // after an error, Unlock ends the hold
-//	Lost() <-chan struct{}            // closed when the present hold is known to be lost
-//	Token() int64                     // of the present hold
+//	Lost() <-chan struct{}  // closed when the present hold is known to be lost
+//	Token() int64           // of the present hold
 //	IsOwner() bool
-//	Revoke(context.Context) error     // asks the holders to release it, and
-//	Revoked() <-chan struct{}         // tells the present holder of that
 //
 // Optional methods are tested, too.
 type RWLocker interface {
@@ -68,19 +61,12 @@ type RWLocker interface {
 type tryRLocker interface {
 	TryRLock(context.Context) (bool, error)
 }
-type downgrader interface{ Downgrade(context.Context) error }
-type revoker interface {
-	Revoke(context.Context) error
-	Revoked() <-chan struct{}
-}
 
 // rwRecipe is a read/write lock with what it can do, see [able].
 type rwRecipe struct {
 	RWLocker
-	Try       tryLocker
-	TryRead   tryRLocker
-	Downgrade downgrader
-	Revoker   revoker
+	Try     tryLocker
+	TryRead tryRLocker
 	holder
 }
 
@@ -118,79 +104,20 @@ var rwContest = contest[RWLocker, rwRecipe]{
 		},
 	}},
 	note: "use", with: "under the lock",
-	before: revoke, quits: asked, after: downgrade,
-	exclude: conflict, ordered: numbered, holds: rwHolds, history: rwHistory,
+	exclude: conflict, ordered: conflict, holds: rwHolds, history: rwHistory,
 	excused: func(maker, op *world.Op) bool { // a writer's end wakes any number of readers
 		return maker != nil && writes(maker) && reads(op)
 	},
 }
 
-// asked reports whether the holder is asked to release the lock.
-func asked(p *contestant[RWLocker, rwRecipe], h *Held) bool {
-	if p.can.Revoker == nil {
-		return false
-	}
-	select {
-	case <-p.can.Revoker.Revoked():
-	default:
-		return false
-	}
-	if p.of.revokes.Load() == 0 {
-		h.find(broken("revocation", []*world.Op{h.op},
-			"%s, whose %s returned at step %d, is asked to release the lock although nobody has called Revoke",
-			Who(h.op), h.op.Name, world.StepOf(h.op.Return))[0])
-	}
-	return true
-}
-
-// revoke asks the holders to release the lock, in some turns.
-func revoke(p *contestant[RWLocker, rwRecipe], t contestTurn) (goesOn bool) {
-	if !t.revoke || p.can.Revoker == nil {
-		return true
-	}
-	p.of.revokes.Add(1)
-	ctx, op := p.Begin("revoke", "", true)
-	err := p.can.Revoker.Revoke(ctx)
-	end := world.OK
-	if err != nil {
-		end = world.Unknown
-	}
-	p.End(op, end, "", err)
-	return true
-}
-
-// downgrade turns a writer's hold into a reader's, in some turns, and returns how it is held then.
-func downgrade(p *contestant[RWLocker, rwRecipe], h *Held, t contestTurn) (way int) {
-	if !t.downgrade || p.can.Downgrade == nil {
-		return t.way
-	}
-	if h.asks {
-		h.ask()
-	}
-	ctx, op := p.Begin("downgrade", "", true)
-	err := p.can.Downgrade.Downgrade(ctx)
-	if err != nil {
-		p.End(op, world.Unknown, "", err)
-		return writing
-	}
-	p.Note(op, h)
-	h.lasts(op)
-	p.End(op, world.OK, strconv.FormatInt(h.token, 10), nil)
-	p.use(h)
-	return reading
-}
-
 // The two ways to hold a read/write lock, see [Role].
 func writes(op *world.Op) bool { return op.Name == "acquire" || op.Name == "try" }
-func reads(op *world.Op) bool {
-	return op.Name == "racquire" || op.Name == "rtry" || op.Name == "downgrade"
-}
-func takes(op *world.Op) bool { return writes(op) || reads(op) && op.Name != "downgrade" }
+func reads(op *world.Op) bool  { return op.Name == "racquire" || op.Name == "rtry" }
+func takes(op *world.Op) bool  { return writes(op) || reads(op) }
 
-// rwHolds are the holds of writers and readers. A downgrade ends the writing when it is called and begins the reading
-// when it has returned.
+// rwHolds are the holds of writers and readers.
 func rwHolds(v *View) []Hold {
-	all := slices.Concat(v.holds(writes, endedBy(takes, "release", "downgrade")), v.holds(reads, endedBy(takes, "rrelease")))
+	all := slices.Concat(v.holds(writes, endedBy(takes, "release")), v.holds(reads, endedBy(takes, "rrelease")))
 	slices.SortStableFunc(all, byGrant)
 	return all
 }
@@ -198,28 +125,12 @@ func rwHolds(v *View) []Hold {
 // conflict reports whether one of two holds is not a reader's.
 func conflict(a, b Hold) bool { return !reads(a.Op) || !reads(b.Op) }
 
-// numbered reports whether the token of the later of two holds has to be larger: not if a writer has become a reader.
-func numbered(a, b Hold) bool { return conflict(a, b) && a.Op.Data != b.Op.Data }
-
 // rwHistory is the episode for the model of a read/write lock with tokens.
 func rwHistory(v *View) linearizability.History {
-	holds := v.holds(takes, endedBy(takes, "release", "rrelease"))
-	h := v.holdings(takes, holds, func(iv Hold) Role { return Role{Release: v.ends(iv)} })
-	for _, op := range v.Ops {
-		if op.Name == "downgrade" {
-			h = append(h, operationOf(op))
+	return byReturn(v.holdings(takes, rwHolds(v), func(h Hold) Role {
+		if reads(h.Op) {
+			return Role{Release: "rrelease"}
 		}
-	}
-	return byReturn(h)
-}
-
-// ends names the release of a hold: a reader's if it was one, or had become one.
-func (v *View) ends(iv Hold) string {
-	downgraded := slices.ContainsFunc(v.Ops, func(op *world.Op) bool {
-		return op.Name == "downgrade" && op.Outcome == world.OK && op.Data == iv.Op.Data
-	})
-	if reads(iv.Op) || downgraded {
-		return "rrelease"
-	}
-	return "release"
+		return Role{Release: "release"}
+	}))
 }

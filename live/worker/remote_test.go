@@ -137,11 +137,10 @@ type oneConn struct{ *goclient.Conn }
 func (oneConn) OneObject() {}
 
 // What is served and called is the recipe, no more and no less: without faults, every step of every episode is
-// the same as without the detour. (The questions who leads, who is asked to release and whether to downgrade
-// are not in the protocol, so elections and locks with readers differ.)
+// the same as without the detour. (The question who leads is not in the protocol, so elections differ.)
 func TestDetourChangesNothing(t *testing.T) {
 	for _, kind := range kindNames() {
-		if kind == "rwlock" || kind == "election" {
+		if kind == "election" {
 			continue
 		}
 		direct, err := workload.Find(kind, workload.Ours)

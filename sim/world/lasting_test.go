@@ -2,11 +2,11 @@ package world
 
 import "testing"
 
-// What was held in two ways by one channel, as by a downgrade, is given back at once.
+// What two operations hold by one channel is given back at once.
 func TestGivenBackIsForgotten(t *testing.T) {
 	w, lost := &World{step: 1}, make(chan struct{})
-	write, downgrade, other := &Op{}, &Op{}, &Op{}
-	for op, lost := range map[*Op]chan struct{}{write: lost, downgrade: lost, other: make(chan struct{})} {
+	write, again, other := &Op{}, &Op{}, &Op{}
+	for op, lost := range map[*Op]chan struct{}{write: lost, again: lost, other: make(chan struct{})} {
 		op.user = &User{world: w}
 		op.LastsUntil(lost)
 	}
