@@ -9,11 +9,11 @@ func TestWhatIsReportedIsIllegalByItself(t *testing.T) {
 		{Op: "acquire", Call: 6, Return: 7}, {Op: "acquire", Call: 7, Return: 7}, {Op: "release", Call: 7, Return: 7},
 		{Op: "acquire", Call: 7, Return: Forever, Outcome: Unknown}, {Op: "release", Call: 9, Return: 9},
 	}
-	v := Check(Lock(), h, Options{})[0]
+	v := Check(Lock(), h, 0)[0]
 	if v.Outcome != Violation {
 		t.Fatal(v)
 	}
-	if alone := Check(Lock(), v.Operations, Options{})[0]; alone.Outcome != Violation {
+	if alone := Check(Lock(), v.Operations, 0)[0]; alone.Outcome != Violation {
 		t.Errorf("%v\nalone: %v", v, alone)
 	}
 }

@@ -4,9 +4,8 @@ import (
 	"slices"
 
 	"github.com/anishathalye/porcupine"
-	"github.com/zktorture/zktorture/linearizability/internal/monitor"
-	"github.com/zktorture/zktorture/linearizability/internal/persistent"
-	"github.com/zktorture/zktorture/linearizability/internal/step"
+
+	"github.com/zktorture/zktorture/linearizability/operations"
 )
 
 // Counter returns the model of a number that starts at 0.
@@ -17,89 +16,80 @@ import (
 // An add of unknown outcome takes effect at any time from its call on, or never. If the sum is known that it would
 // have returned (put it into the result) it takes effect only where that is the sum.
 //
-// Which additions of unknown outcome make up a number is a subset sum. A history of thousands of operations may be
-// undetermined if something negative is added, or if additions that were not told their sums are of more than eight amounts.
+// Which additions of unknown outcome make up a number is a subset sum. A history of a thousand operations may be
+// undetermined.
 func Counter() Model {
 	return Model{
 		Name:       "counter",
 		Operations: operationsOf("counter"),
 		problem:    counterProblem,
-		prepare:    prepareCounter,
-		spec:       counterSpec,
-		monitor:    monitor.Counter,
+		steps:      counterSteps,
+		object:     objectOf(0, add),
 		explain:    explainCounter,
 	}
 }
 
-func counterProblem(op *Operation) string {
+func counterProblem(o *Operation) string {
 	switch {
-	case op.Op == "get" && !op.Arg.IsNull():
+	case o.Op == "get" && !o.Arg.IsNull():
 		return "a get has no argument; leave it null"
-	case op.Op == "add" && !op.Arg.IsInt():
+	case o.Op == "add" && !o.Arg.IsInt():
 		return "an add's argument is what it adds, a whole number"
-	case !op.Result.IsInt() && !op.Result.IsNull():
+	case !o.Result.IsInt() && !o.Result.IsNull():
 		return "the result is a whole number, or null if it is not known"
 	}
 	return ""
 }
 
-// prepareCounter leaves out what failed, which had no effect, and gets that saw nothing.
-func prepareCounter(h History, _ []int32) []step.Step {
-	steps := make([]step.Step, 0, len(h))
+// counterSteps leaves out what failed, which had no effect, and gets that saw nothing.
+func counterSteps(h History) (steps []step) {
 	for i := range h {
-		op := &h[i]
-		silent := op.Op == "get" && (op.Outcome == Unknown || op.Result.IsNull())
-		if op.Outcome == Fail || silent {
+		o := &h[i]
+		gets := o.kind().Role == operations.Read
+		if o.Outcome == Fail || gets && (o.Outcome == Unknown || o.Result.IsNull()) {
 			continue
 		}
-		kind := step.Add
-		if op.Op == "get" {
-			kind = step.Get
-		}
-		s := newStep(op, i, kind, step.NoItem)
-		s.With = &step.Amount{Delta: op.Arg.Int(), Sum: op.Result.Int()}
-		s.Null, s.Droppable = op.Result.IsNull(), kind == step.Get
+		s := newStep(o, i, none)
+		s.droppable = gets
 		steps = append(steps, s)
 	}
 	return steps
 }
 
-var counterSpec = specOf(0, stepCounter, func(n int64) uint64 { return persistent.Mix(uint64(n)) }, nil)
-
-func stepCounter(number int64, s *step.Step) (bool, int64) {
-	added := s.Amount()
-	sum := number + added.Delta
-	if s.Null || added.Sum == sum {
-		return true, sum
-	}
-	return s.Unknown, number
+// add adds the argument, which is nothing for a get.
+func add(number int64, s *step) (int64, bool) {
+	sum := number + s.Arg.Int()
+	return sum, s.Result.IsNull() || s.Result.Int() == sum
 }
 
-// explainCounter sets aside first the gets, to see whether the adds are legal by themselves. Then it tries what would
-// make the adds legal: that one of them was counted twice, or was undone.
-func explainCounter(j *judge, steps []step.Step) step.Finding {
-	adds := step.Select(steps, func(s *step.Step) bool { return s.Kind == step.Add })
-	switch j.ask(adds) {
+// explainCounter looks at what was called until the first moment that cannot be explained. It sets aside first the gets,
+// to see whether the adds are legal by themselves. Then it tries what would make the adds legal: that one of them was
+// counted twice, or was undone.
+func explainCounter(s *search, steps []step) finding {
+	steps = s.untilIllegal(steps)
+	adds := selected(steps, func(s *step) bool { return s.kind.Role == operations.Add })
+	switch s.ask(adds) {
 	case porcupine.Ok:
-		return step.Finding{Property: "stale-get", Steps: j.shrink(steps)}
+		return finding{"stale-get", s.shrink(steps)}
 	case porcupine.Unknown:
 		return unexplained(steps)
 	}
 	switch {
-	case j.ask(withEchoes(adds, 1)) == porcupine.Ok:
-		return step.Finding{Property: "counted-twice", Steps: step.DropLate(adds)}
-	case j.ask(withEchoes(adds, -1)) == porcupine.Ok:
-		return step.Finding{Property: "lost-update", Steps: step.DropLate(adds)}
+	case s.ask(withEchoes(adds, 1)) == porcupine.Ok:
+		return finding{"counted-twice", dropLate(adds)}
+	case s.ask(withEchoes(adds, -1)) == porcupine.Ok:
+		return finding{"lost-update", dropLate(adds)}
 	}
-	return step.Finding{Property: "sum", Steps: step.DropLate(adds)}
+	return finding{"sum", dropLate(adds)}
 }
 
 // withEchoes adds to each step one that repeats it, or undoes it, any time later or never.
-func withEchoes(adds []step.Step, sign int64) []step.Step {
+func withEchoes(adds []step, sign int64) []step {
 	all := slices.Clone(adds)
 	for _, s := range adds {
-		s.Unknown, s.Null, s.End = true, true, Forever
-		s.With = &step.Amount{Delta: sign * s.Amount().Delta}
+		echo := *s.Operation
+		echo.Arg, echo.Result, echo.Outcome = Int(sign*s.Arg.Int()), Null, Unknown
+		s.Operation, s.end = &echo, Forever
 		all = append(all, s)
 	}
 	return all

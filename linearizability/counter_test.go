@@ -4,18 +4,6 @@ import (
 	"testing"
 )
 
-func counting(ops ...Operation) History {
-	for i := range ops {
-		ops[i].Client = i
-		if ops[i].Return == 0 {
-			ops[i].Call, ops[i].Return = int64(10*i), int64(10*i+5)
-		}
-	}
-	return ops
-}
-
-func add(delta, sum int64) Operation { return Operation{Op: "add", Arg: Int(delta), Result: Int(sum)} }
-
 // TestElectionWords compares the verdicts with those on the same history in the words of locks.
 func TestElectionWords(t *testing.T) {
 	two := History{
@@ -23,7 +11,7 @@ func TestElectionWords(t *testing.T) {
 		{Client: 2, Op: "elected", Result: Int(4), Call: 3, Return: 4},
 	}
 	const want = "two clients led at once: client 1 elected → 3 [1..2], client 2 elected → 4 [3..4]"
-	if v := Check(Election(), two, Options{})[0]; v.Property != "exclusion" || v.Message != want {
+	if v := Check(Election(), two, 0)[0]; v.Property != "exclusion" || v.Message != want {
 		t.Errorf("%v, want %s", v, want)
 	}
 	other := History{

@@ -19,7 +19,7 @@ func ExampleCheck() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, verdict := range linearizability.Check(linearizability.Queue(), history, linearizability.Options{}) {
+	for _, verdict := range linearizability.Check(linearizability.Queue(), history, 0) {
 		fmt.Println(verdict)
 	}
 	// Output:

@@ -70,7 +70,7 @@ func TestKindOfUnknownOperation(t *testing.T) {
 	if k := operations.Of("join"); k.Name != "" || k.Role != "" || k.Models != nil {
 		t.Errorf("%+v", k)
 	}
-	if op := (&Operation{Op: "join"}); op.releases() || op.kind().Tries || op.reads() || op.showsResult() {
+	if op := (&Operation{Op: "join"}); op.releases() || op.kind().Tries || op.kind().Reader || op.showsResult() {
 		t.Errorf("an operation that no model has is of kind %+v", op.kind())
 	}
 }

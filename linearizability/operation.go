@@ -131,3 +131,5 @@ func (o *Operation) end() int64 {
 
 // History is the operations of one run.
 type History []Operation
+
+func (o *Operation) kind() *operations.Kind { return operations.Of(o.Op) }

@@ -15,7 +15,7 @@ func TestOverdraftInALongHistory(t *testing.T) {
 	}
 	h = append(h, Operation{Client: 9, Op: "acquire", Call: 15002, Return: 15003},
 		Operation{Client: 9, Op: "release", Call: 15004, Return: 15005})
-	if v := Check(RWLock(), h, Options{Timeout: 5 * time.Second})[0]; v.Property != "exclusion" ||
+	if v := Check(RWLock(), h, 5*time.Second)[0]; v.Property != "exclusion" ||
 		len(v.Operations) > 12 {
 		t.Errorf("%v", v)
 	}

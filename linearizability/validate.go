@@ -5,10 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
-
-	"github.com/zktorture/zktorture/linearizability/internal/parallel"
-	"github.com/zktorture/zktorture/linearizability/internal/step"
 )
 
 // assumptionError says that a history breaks an assumption of [Check]. The fault is in the recording; nothing is
@@ -35,11 +31,11 @@ func (e *assumptionError) Error() string {
 //     outcome needs a new value;
 //   - lock: a release of outcome ok comes after an acquire or a try of the same process.
 func (m Model) Validate(h History) error {
-	if m.prepare == nil {
+	if m.steps == nil {
 		return errors.New("the model is empty; take one from Lock, Queue or ByName")
 	}
 	for _, g := range byObject(h) {
-		if _, err := m.validate(g.history); err != nil {
+		if err := m.validate(g.history); err != nil {
 			err.Index = g.at(err.Index)
 			return err
 		}
@@ -47,141 +43,70 @@ func (m Model) Validate(h History) error {
 	return nil
 }
 
-// validate is [Model.Validate] for the operations of one object. It returns the numbers of their values.
-func (m *Model) validate(h History) (items []int32, err *assumptionError) {
-	return m.validateBy(parallel.Parts(len(h)), h)
-}
-
-// validateBy is validate by so many goroutines.
-func (m *Model) validateBy(goroutines int, h History) (items []int32, err *assumptionError) {
-	hashes := make([]uint32, len(h))
-	looks := make([]look, goroutines)
-	parallel.Do(len(h), goroutines, func(k, from, to int) { looks[k] = m.look(h, from, to, hashes) })
-	for k := range looks {
-		if i := looks[k].unsound; i != step.None {
-			return nil, &assumptionError{Index: i, Operation: h[i], Problem: m.unsound(&h[i])}
+// validate is [Model.Validate] for the operations of one object.
+func (m *Model) validate(h History) *assumptionError {
+	for i := range h {
+		if problem := m.unsound(&h[i]); problem != "" {
+			return &assumptionError{i, h[i], problem}
 		}
 	}
-	if !oneByOne(looks) {
-		if err := overlapByCall(h); err != nil {
-			return nil, err
+	last := map[Value]*Operation{} // by process: what it called last of what returned
+	for _, i := range byCallAndReturn(h) {
+		o := &h[i]
+		if o.Outcome == Unknown {
+			continue
 		}
-	}
-	if m.item != nil {
-		items = numberHashed(h, m.item, hashes, goroutines)
+		if earlier := last[o.Owner()]; earlier != nil && o.Call < earlier.Return {
+			return &assumptionError{i, *o, fmt.Sprintf(
+				"it was called before %v had returned; give each concurrent caller its own client number", *earlier)}
+		}
+		last[o.Owner()] = o
 	}
 	if m.conflict != nil {
-		if i, problem := m.conflict(h, items); problem != "" {
-			return nil, &assumptionError{Index: i, Operation: h[i], Problem: problem}
-		}
-	}
-	return items, nil
-}
-
-// look is what is found in one pass over a part of a history.
-type look struct {
-	unsound   int // the first operation that is not sound by itself, where the pass ended; or none
-	overlap   bool
-	processes *numbering
-	turns     []turn // by process
-}
-
-// turn is when a process first called in a part of a history, and last returned, if that was one by one.
-type turn struct{ call, end int64 }
-
-// look goes through operations and notes the hashes of their values.
-func (m *Model) look(h History, from, to int, hashes []uint32) look {
-	l := look{unsound: step.None, processes: newNumbering(0)}
-	for i := from; i < to; i++ {
-		op := &h[i]
-		if m.unsound(op) != "" {
-			l.unsound = i
-			break
-		}
-		if m.item != nil {
-			hashes[i] = hashOf(m.item(op))
-		}
-		if op.Outcome != Unknown {
-			l.take(op.Owner(), turn{op.Call, op.Return})
-		}
-	}
-	return l
-}
-
-// take adds what a process did next in the order of the history.
-func (l *look) take(owner Value, t turn) {
-	process := int(l.processes.number(owner))
-	if process == len(l.turns) {
-		l.turns = append(l.turns, t)
-		return
-	}
-	last := &l.turns[process].end
-	l.overlap = l.overlap || t.call < *last
-	*last = t.end
-}
-
-// oneByOne reports whether no operation that returned was called before the last one of its process
-// had returned, in the order of the history. Then none overlap, as each returned when it was
-// called, or later. Histories are in order but for foreign files.
-func oneByOne(looks []look) bool {
-	all := look{processes: newNumbering(0)}
-	for _, l := range looks {
-		all.overlap = all.overlap || l.overlap
-		for process, t := range l.turns {
-			all.take(l.processes.values[process], t)
-		}
-	}
-	return !all.overlap
-}
-
-// unsound says what is wrong with one operation by itself, or nothing.
-func (m *Model) unsound(op *Operation) string {
-	switch {
-	case !slices.Contains(m.Operations, op.Op):
-		return fmt.Sprintf("the model %s has no operation %q; it has %q", m.Name, op.Op, m.Operations)
-	case op.Outcome > Unknown:
-		return fmt.Sprintf("its outcome is %v; an outcome is ok, fail or unknown", op.Outcome)
-	case op.Return < op.Call:
-		return "it returned before it was called; take both stamps from one clock that never goes back"
-	case op.Outcome == OK && op.Return == Forever:
-		return "its outcome is ok but it never returned; if the outcome was not seen it is unknown"
-	case op.Outcome == Fail:
-		return ""
-	}
-	return m.problem(op)
-}
-
-// overlapByCall finds two operations of one process that both returned and overlap, in a history in any order.
-func overlapByCall(h History) *assumptionError {
-	for _, own := range byOwner(h) {
-		slices.SortFunc(own, func(a, b int32) int { // they are in order already, but for foreign files
-			return cmp.Or(cmp.Compare(h[a].Call, h[b].Call), cmp.Compare(h[a].Return, h[b].Return), cmp.Compare(a, b))
-		})
-		for k := 1; k < len(own); k++ {
-			earlier, later := &h[own[k-1]], &h[own[k]]
-			if later.Call < earlier.Return {
-				return &assumptionError{Index: int(own[k]), Operation: *later, Problem: fmt.Sprintf(
-					"it was called before %v had returned; give each concurrent caller its own client number",
-					*earlier)}
-			}
+		if i, problem := m.conflict(h); problem != "" {
+			return &assumptionError{i, h[i], problem}
 		}
 	}
 	return nil
 }
 
-// byOwner returns the operations that returned of each process.
-func byOwner(h History) (operations [][]int32) {
-	processes := newNumbering(0)
-	for i := range h {
-		process := int(processes.number(h[i].Owner()))
-		if process == len(operations) {
-			operations = append(operations, nil)
-		}
-		if h[i].Outcome != Unknown {
-			operations[process] = append(operations[process], int32(i))
-		}
+// unsound says what is wrong with one operation by itself, or nothing.
+func (m *Model) unsound(o *Operation) string {
+	switch {
+	case !slices.Contains(m.Operations, o.Op):
+		return fmt.Sprintf("the model %s has no operation %q; it has %q", m.Name, o.Op, m.Operations)
+	case o.Outcome > Unknown:
+		return fmt.Sprintf("its outcome is %v; an outcome is ok, fail or unknown", o.Outcome)
+	case o.Return < o.Call:
+		return "it returned before it was called; take both stamps from one clock that never goes back"
+	case o.Outcome == OK && o.Return == Forever:
+		return "its outcome is ok but it never returned; if the outcome was not seen it is unknown"
+	case o.Outcome == Fail:
+		return ""
 	}
-	return operations
+	return m.problem(o)
+}
+
+// byCall returns the indices of h in order of call, then of place.
+func byCall(h History) []int {
+	return inOrder(h, func(a, b *Operation) int { return cmp.Compare(a.Call, b.Call) })
+}
+
+// byCallAndReturn returns the indices of h in order of call, then of the last instant at which they can have taken
+// effect, then of place.
+func byCallAndReturn(h History) []int {
+	return inOrder(h, func(a, b *Operation) int {
+		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.end(), b.end()))
+	})
+}
+
+func inOrder(h History, compare func(a, b *Operation) int) []int {
+	order := make([]int, len(h))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return compare(&h[a], &h[b]) })
+	return order
 }
 
 // group is the operations of one object.
@@ -199,40 +124,25 @@ func (g *group) at(i int) int {
 	return g.indices[i]
 }
 
-// byObject splits a history by object, in order of the objects' names.
+// byObject splits a history by object, in order of the objects' names. An empty one is of one object.
 func byObject(h History) []group {
 	if len(h) == 0 {
 		return []group{{}}
 	}
-	if oneObject(h) {
+	if !slices.ContainsFunc(h, func(o Operation) bool { return o.Object != h[0].Object }) {
 		return []group{{object: h[0].Object, history: h}}
 	}
-	position := make(map[string]int)
+	place := map[string]int{}
 	var groups []group
-	for i, op := range h {
-		g, found := position[op.Object]
+	for i, o := range h {
+		k, found := place[o.Object]
 		if !found {
-			g = len(groups)
-			position[op.Object] = g
-			groups = append(groups, group{object: op.Object})
+			k = len(groups)
+			place[o.Object] = k
+			groups = append(groups, group{object: o.Object})
 		}
-		groups[g].history = append(groups[g].history, op)
-		groups[g].indices = append(groups[g].indices, i)
+		groups[k].history, groups[k].indices = append(groups[k].history, o), append(groups[k].indices, i)
 	}
 	slices.SortFunc(groups, func(a, b group) int { return cmp.Compare(a.object, b.object) })
 	return groups
-}
-
-// oneObject reports whether all operations are of the same object.
-func oneObject(h History) bool {
-	var others atomic.Bool
-	parallel.Do(len(h), parallel.Parts(len(h)), func(_, from, to int) {
-		for i := from; i < to; i++ {
-			if h[i].Object != h[0].Object {
-				others.Store(true)
-				return
-			}
-		}
-	})
-	return !others.Load()
 }

@@ -505,7 +505,6 @@ func (r *liveRun) record(n int, v *workload.View, j workload.Judgement) {
 	r.result.AddNotJudged(j.NotJudged...)
 	if j.Unknown != "" && len(j.Violations) == 0 {
 		r.unknown(n, j.Unknown)
-		r.result.Disputed = j.RawDisputed()
 	}
 	if len(j.Violations) > 0 {
 		r.broken++

@@ -74,7 +74,7 @@ func (c *campaign) of() string {
 		return text + fmt.Sprintf(", %d users, at most %d faults, plain %v, without %v, backwards %v, whole %v, %d shares",
 			cfg.Users, cfg.AtMost, cfg.Plain, cfg.Without, cfg.Backwards, cfg.Whole, cfg.Shares)
 	}
-	text += fmt.Sprintf(", seed %d, %d audited", cfg.Seed, cfg.Audit)
+	text += fmt.Sprintf(", seed %d", cfg.Seed)
 	if cfg.Strategy == draw.Near {
 		text += fmt.Sprintf(", near %d known ones (%016x)", len(cfg.Near), draw.DigestOf(cfg.Near))
 	}

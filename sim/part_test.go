@@ -18,7 +18,6 @@ import (
 	"github.com/zktorture/zktorture/sim/replay"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
-	"github.com/zktorture/zktorture/workload/audit"
 )
 
 // campaigns are of all strategies but the search, with a recipe in which something breaks.
@@ -31,7 +30,7 @@ func campaigns() map[string]sim.Config {
 		all[strategy] = sim.Config{Strategy: strategy, Near: sim.NearFor(strategy), Coverage: true, NoShrink: true}
 	}
 	for name, cfg := range all {
-		cfg.Episodes, cfg.Seed, cfg.Audit, cfg.Auditor, cfg.Workers = 300, 5, 60, audit.Measure, 1
+		cfg.Episodes, cfg.Seed, cfg.Workers = 300, 5, 1
 		all[name] = cfg
 	}
 	return all
@@ -43,7 +42,7 @@ func TestPartsAddUp(t *testing.T) {
 	w := find(t, "lock", "broken")
 	for name, cfg := range campaigns() {
 		whole := run(t, w, cfg)
-		if len(whole.Violations) == 0 || whole.Sensitivity.Episodes == 0 || whole.Rerun.Episodes == 0 {
+		if len(whole.Violations) == 0 || whole.Rerun.Episodes == 0 {
 			t.Errorf("%s: little was found: %+v", name, whole)
 		}
 		parts := cut(t, w, cfg, 0)
@@ -272,7 +271,7 @@ func TestPartsThatCannotBe(t *testing.T) {
 		{sim.Config{}, -1, 2}, {sim.Config{}, 1, -1}, {sim.Config{Strategy: sim.Exhaustive}, 0, 3},
 		{sim.Config{Shares: 2}, 0, 1}, {sim.Config{Strategy: sim.Exhaustive, Share: 2, Shares: 2}, 0, 0},
 		{sim.Config{Strategy: sim.Near}, 0, 1}, {sim.Config{Near: []world.Choices{{1}}}, 0, 1},
-		{sim.Config{CoverageStates: -1}, 0, 1}, {sim.Config{Audit: 1}, 0, 1},
+		{sim.Config{CoverageStates: -1}, 0, 1},
 	} {
 		_, err := c.cfg.RunPart(t.Context(), w, c.from, c.episodes)
 		if !errors.Is(err, sim.ErrConfig) || strings.Contains(err.Error(), "\n") {
@@ -314,7 +313,6 @@ func drawPart(t *rapid.T) (p tally.Part) {
 	}
 	if flag.Draw(t, "doubt") {
 		p.Undecided, p.Doubt = 1, one(fmt.Sprint("doubt ", number))
-		p.Disputed = map[string]json.RawMessage{"x": json.RawMessage(fmt.Sprint(number))}
 	}
 	if flag.Draw(t, "differed") {
 		p.Rerun, p.Differed = tally.Rerun{Episodes: 2, Differed: 1}, one("")
@@ -336,7 +334,6 @@ func drawPart(t *rapid.T) (p tally.Part) {
 	}
 	if flag.Draw(t, "struck") {
 		p.Struck = slices.Repeat([]int{number}, len(slices.Collect(world.EveryFault.Each())))
-		p.Sensitivity.Missed = map[string]int{text.Draw(t, "kind"): number}
 	}
 	return p
 }

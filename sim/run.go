@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
-	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/internal/resource"
 	"github.com/zktorture/zktorture/sim/internal/bound"
 	"github.com/zktorture/zktorture/sim/internal/bubble"
@@ -69,10 +68,6 @@ type Config struct {
 	// pass, and this much processor time of the process, so that other programs change nothing. By default there is no
 	// limit. What was not finished then says so, [Found.Unfinished]; nothing else depends on the machine.
 	ShrinkTime time.Duration
-	// Audit is the number of episodes, the first ones, in stages every tenth, and fewer of large ones, of which Auditor says what
-	// it is worth that nothing broke in them, see [world.Sensitivity]. Package workload/audit has an auditor.
-	Audit   int
-	Auditor world.Auditor
 	// Until, if set, is the only property that counts, and the campaign ends with the first episode that breaks it; with
 	// [tally.AnyProperty] all count, and the likely root of what that episode breaks is reported. (Which episode that is depends
 	// on the seed alone; the sums of the result also cover those that had begun.)
@@ -148,12 +143,11 @@ type Result struct {
 	Grants       int64           `json:"grants,omitempty"`        // on real servers: grants that last as long as a session
 	GrantsJudged int64           `json:"grants_judged,omitempty"` // those of the grants whose session was known
 
-	Violations []Found                    `json:"-"` // one for each property, the likely root first: see [RootFirst]
-	Unshrunk   bool                       `json:"-"` // they are as they were found: [Config.NoShrink]
-	Disputed   map[string]json.RawMessage `json:"-"` // see [Judgement.Disputed], of the episode that Reason is about
-	Recovery   time.Duration              `json:"-"` // on real servers: the longest that clients needed to reach them after all faults
-	Elapsed    time.Duration              `json:"-"`
-	Running    time.Duration              `json:"-"` // of Elapsed: until the episodes were run, and minimising began
+	Violations []Found       `json:"-"` // one for each property, the likely root first: see [RootFirst]
+	Unshrunk   bool          `json:"-"` // they are as they were found: [Config.NoShrink]
+	Recovery   time.Duration `json:"-"` // on real servers: the longest that clients needed to reach them after all faults
+	Elapsed    time.Duration `json:"-"`
+	Running    time.Duration `json:"-"` // of Elapsed: until the episodes were run, and minimising began
 }
 
 // Found is a violation with what is needed to see it again.
@@ -212,9 +206,6 @@ func (cfg Config) WithDefaults() (Config, error) {
 		return cfg, fmt.Errorf("%w: share %d of %d of strategy %s: shares are of strategy %s, and counted from 0", ErrConfig,
 			cfg.Share, cfg.Shares, cfg.Strategy, draw.Exhaustive)
 	}
-	if cfg.Audit > 0 && cfg.Auditor == nil {
-		return cfg, fmt.Errorf("%w: %d episodes are to be audited, and there is no auditor", ErrConfig, cfg.Audit)
-	}
 	if cfg.CoverageStates = cmp.Or(cfg.CoverageStates, cover.StatesMax); cfg.CoverageStates < 1 {
 		return cfg, fmt.Errorf("%w: %d states of the coverage", ErrConfig, cfg.CoverageStates)
 	}
@@ -222,18 +213,6 @@ func (cfg Config) WithDefaults() (Config, error) {
 	terms, err := cfg.terms(tally.Unnumbered).WithDefaults()
 	cfg.Clients, cfg.Ops = terms.Clients, terms.Ops
 	return cfg, err
-}
-
-// auditedTurns is up to how many turns of all clients an episode may have of which each is audited.
-const auditedTurns = 64
-
-// audited reports whether an episode is one of those of Audit: in each stage there are some.
-func (cfg Config) audited(index int) bool {
-	every := max(1, cfg.Clients*cfg.Ops/auditedTurns)
-	if cfg.Strategy == draw.Stages {
-		every *= 10
-	}
-	return index%every == 0 && index/every < cfg.Audit
 }
 
 // terms are those of an episode: what all episodes have in common, and which faults may strike in this one.
@@ -410,9 +389,6 @@ func (c *campaign) work(stop context.Context, jobs <-chan int, dog *runner.Watch
 		if o.Aborted == runner.ErrInterrupted {
 			return
 		}
-		if c.cfg.audited(index) {
-			o.Audit(c.cfg.Auditor, digest.Mix(c.cfg.Seed^digest.Mix(uint64(index)))|1)
-		}
 		passes := len(o.Violations) == 0 && o.Unknown == ""
 		if passes && (index%rerunShare == 0 || bubble.Exact && !c.cfg.Once) { // in exact mode all are run again
 			c.rerun(index, o, cfg)
@@ -487,7 +463,7 @@ func (c *campaign) conclude(ctx context.Context) Result {
 	r := Result{
 		Unshrunk: c.cfg.NoShrink,
 		Workload: c.workload.Name(), Recipe: c.workload.Recipe(), Strategy: c.cfg.Strategy, Seed: c.cfg.Seed,
-		Counts: p.Counts, Struck: c.struckByName(), Reason: p.Reason(), Disputed: p.Disputed, Violations: c.violations(),
+		Counts: p.Counts, Struck: c.struckByName(), Reason: p.Reason(), Violations: c.violations(),
 		Extent: p.Extent(c.cfg.Shares), Waived: c.workload.Terms().Waived,
 	}
 	r.Rerun.First = c.explainRerun()

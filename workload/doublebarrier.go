@@ -500,7 +500,7 @@ func (e apartEpisode) Judge(v *View) (j Judgement) {
 			each[i].Resolve()
 			both.Add(each[i].Violations...)
 			if both.Unknown == "" {
-				both.Unknown, both.Disputed = each[i].Unknown, each[i].Disputed
+				both.Unknown = each[i].Unknown
 			}
 		}
 		return both.Judgement

@@ -108,9 +108,8 @@ func (v *View) describe(o linearizability.Operation, op *world.Op) string {
 // goroutines and a limit of time of its own, which have no place in a bubble.
 func (j *Judgement) Check(v *View, m linearizability.Model, h linearizability.History) {
 	terms := j.terms
-	j.Model = m
 	j.Later = func() (later world.Judgement) {
-		for _, verdict := range linearizability.Check(m, h, linearizability.Options{Timeout: judgeTime}) {
+		for _, verdict := range linearizability.Check(m, h, judgeTime) {
 			switch verdict.Outcome {
 			case linearizability.Violation:
 				if terms.waives(verdict.Property) {
@@ -118,19 +117,11 @@ func (j *Judgement) Check(v *View, m linearizability.Model, h linearizability.Hi
 				}
 				return world.Judgement{Violations: []sim.Violation{v.violation(verdict)}}
 			case linearizability.Undetermined:
-				later.Unknown, later.Disputed = verdict.Reason, disputed(verdict, h)
+				later.Unknown = verdict.Reason
 			}
 		}
 		return later
 	}
-}
-
-// disputed is what the checkers were given that contradict each other, if that is the verdict.
-func disputed(verdict linearizability.Verdict, h linearizability.History) map[string]any {
-	if !verdict.Disputed() {
-		return nil
-	}
-	return map[string]any{"monitor": h, "porcupine": verdict.Operations}
 }
 
 // Resolve carries out what was left for later.
@@ -138,7 +129,7 @@ func (j *Judgement) Resolve() {
 	if j.Later != nil {
 		later := j.Later()
 		j.Add(later.Violations...)
-		j.Unknown, j.Disputed, j.Later = later.Unknown, later.Disputed, nil
+		j.Unknown, j.Later = later.Unknown, nil
 	}
 }
 

@@ -18,6 +18,7 @@ var gone = map[string]string{
 	"check --guards":      "it went with --txnlog",
 	"check --clocks":      "it went with --txnlog",
 	"check --stale-reads": "leave operations that may read an older state out of the history, or record a sync before them",
+	"check --window":      "leave it out; cut a history that is too long where nobody holds or waits",
 	"check --memory":      "limit the process, as by GOMEMLIMIT; --timeout bounds the time",
 
 	"explain --parties": "use check --model doublebarrier --parties, with --html for the page",

@@ -27,7 +27,6 @@ func TestInterruptedWhileReading(t *testing.T) {
 	os.Stdin = read
 	for _, args := range [][]string{
 		{"check", pipe, "--model", "queue"}, {"check", "-", "--model", "queue"},
-		{"check", "-", "--model", "queue", "--window", "10"},
 		{"explain", pipe}, {"explain", pipe, "--model", "queue"},
 		{"explain", "-", "--model", "queue"}, {"replay", pipe},
 	} {

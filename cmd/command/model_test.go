@@ -90,7 +90,7 @@ func TestSizesOfModels(t *testing.T) {
 				h = append(h, linearizability.Operation{Client: i, Op: "acquire", Outcome: linearizability.OK,
 					Call: int64(10 * i), Return: int64(10*i + 5)})
 			}
-			if v := linearizability.Check(m.Model, h, linearizability.Options{}); v[0].Outcome != want {
+			if v := linearizability.Check(m.Model, h, 0); v[0].Outcome != want {
 				t.Errorf("%s: %d permits: %v", recipe, n, v[0])
 			}
 		}

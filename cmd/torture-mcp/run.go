@@ -106,11 +106,11 @@ func (s *server) run(ctx context.Context, req *mcp.CallToolRequest, in runInput)
 	if err != nil {
 		return nil, out, err
 	}
-	cfg := cli.Audited(sim.Config{
+	cfg := sim.Config{
 		Strategy: cmp.Or(in.Strategy, sim.UsualStrategy(in.Faults != "")), Episodes: int(in.Episodes), Duration: time.Duration(in.Seconds) * time.Second,
 		Seed: cmp.Or(in.Seed, 1+rand.Uint64()>>32), NoFaultsAtAll: true, Clients: in.Clients, Ops: in.Ops,
 		ShrinkTime: cli.ShrinkTime, Coverage: in.Strategy != sim.Exhaustive,
-	})
+	}
 	if cfg.Faults, err = world.ParseFaults(cmp.Or(in.Faults, "all")); err != nil {
 		return nil, out, err
 	}

@@ -20,7 +20,7 @@ func ExampleRecorder() {
 	second.End(linearizability.OK, linearizability.Null, now()) // the first client has not released
 
 	for _, verdict := range linearizability.Check(linearizability.Lock(), recorder.History(),
-		linearizability.Options{}) {
+		0) {
 		fmt.Println(verdict)
 	}
 	// Output:

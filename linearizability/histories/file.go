@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"strings"
 
 	lin "github.com/zktorture/zktorture/linearizability"
@@ -32,32 +31,24 @@ var errTruncated = errors.New("the file ends in the middle of an operation")
 // process may be left out; anything else is an error, so that a misspelt name is not taken for a missing one. Blank
 // lines are skipped. An error names the line and what is wrong with it, and the history returned with it is what was
 // read before. If the file ends in the middle of an operation this is all that was completely written.
-//
-// The lines are parsed by as many goroutines as there are processors. Beside the history it takes about a megabyte for
-// each. Only the calling goroutine reads r.
-func Read(r io.Reader) (lin.History, error) { return readBlocks(r, blockSize) }
-
-// ReadEach reads a history file operation by operation, and keeps none of them. The last may be an error, as [Read] has
-// it.
-func ReadEach(r io.Reader) iter.Seq2[lin.Operation, error] {
-	return func(yield func(lin.Operation, error) bool) {
-		in, fast := bufio.NewReaderSize(r, 1<<16), newFastDecoder()
-		for number := 1; ; number++ {
-			line, err := readLine(in)
-			last := err == io.EOF
-			if err != nil && !last {
-				yield(lin.Operation{}, fmt.Errorf("line %d: %w", number, err))
-				return
+func Read(r io.Reader) (h lin.History, err error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	for number := 1; ; number++ {
+		line, end := readLine(in)
+		if end != nil && end != io.EOF {
+			return h, fmt.Errorf("line %d: %w", number, end)
+		}
+		if len(line) > 0 {
+			var op lin.Operation
+			if err := parse(line, &op); end == io.EOF && errors.Is(err, errCut) {
+				return h, fmt.Errorf("line %d: %w", number, errTruncated)
+			} else if err != nil {
+				return h, fmt.Errorf("line %d: %w", number, err)
 			}
-			if len(line) > 0 {
-				var op lin.Operation
-				if err = fast.parseNumbered(line, number, last, &op); !yield(op, err) || err != nil {
-					return
-				}
-			}
-			if last {
-				return
-			}
+			h = append(h, op)
+		}
+		if end == io.EOF {
+			return h, nil
 		}
 	}
 }
@@ -81,33 +72,8 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 
 var errLong = fmt.Errorf("longer than %d bytes; a history file has one operation a line", lineMax)
 
-// parseNumbered reads a line into an operation that is zero, and stays so if there is an error. The number of the line
-// is for errors; last reports whether the file ends in the line.
-func (p *fastDecoder) parseNumbered(line []byte, number int, last bool, op *lin.Operation) error {
-	err := p.parseLine(line, op)
-	if last && errors.Is(err, errCut) {
-		err = errTruncated
-	}
-	if err != nil {
-		return fmt.Errorf("line %d: %w", number, err)
-	}
-	return nil
-}
-
-// parseLine reads a line, by the fast way if it is of the form that nearly all have.
-func (p *fastDecoder) parseLine(line []byte, op *lin.Operation) error {
-	if p.parse(line, op) {
-		return nil
-	}
-	err := parseJSON(line, op)
-	if err != nil {
-		*op = lin.Operation{}
-	}
-	return err
-}
-
-// parseJSON reads a line of any form.
-func parseJSON(line []byte, op *lin.Operation) error {
+// parse reads a line.
+func parse(line []byte, op *lin.Operation) error {
 	if err := op.UnmarshalJSON(line); err != nil {
 		return explainJSON(err)
 	}

@@ -204,7 +204,7 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, m := range []lin.Model{lin.Lock(), lin.Queue()} {
 			if len(h) < 10 {
-				lin.Check(m, h, lin.Options{})
+				lin.Check(m, h, 0)
 			}
 		}
 	})

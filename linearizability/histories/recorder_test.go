@@ -86,7 +86,7 @@ func TestRecorderIsSafeForConcurrentUse(t *testing.T) {
 	if len(h) != 400 {
 		t.Errorf("%d operations were recorded, not 400", len(h))
 	}
-	if v := lin.Check(lin.Queue(), h, lin.Options{})[0]; v.Outcome != lin.Ok {
+	if v := lin.Check(lin.Queue(), h, 0)[0]; v.Outcome != lin.Ok {
 		t.Error(v)
 	}
 }

@@ -1,11 +1,11 @@
 package histories
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	lin "github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/linearizability/internal/interval"
 	known "github.com/zktorture/zktorture/linearizability/operations"
 )
 
@@ -33,7 +33,7 @@ func StaleReads(h lin.History) lin.History {
 	}
 	seen := map[lin.Value]int64{} // by process: from when on its session has surely seen all
 	alone := writesAlone(h)
-	for _, i := range interval.Order(h, calledAt) {
+	for _, i := range byCall(h) {
 		process := h[i].Owner()
 		switch op := &h[i]; {
 		case op.Outcome != lin.OK:
@@ -65,7 +65,7 @@ func readsOnly(op *lin.Operation) bool {
 func writesAlone(h lin.History) []bool {
 	alone := make([]bool, len(h))
 	last, until := -1, int64(0) // the write called last, and the end of those called before or with it
-	for _, i := range interval.Order(h, calledAt) {
+	for _, i := range byCall(h) {
 		op := &h[i]
 		if op.Outcome == lin.Fail || readsOnly(op) {
 			continue
@@ -89,4 +89,12 @@ func endOf(op *lin.Operation) int64 {
 	return op.Return
 }
 
-func calledAt(op *lin.Operation) int64 { return op.Call }
+// byCall returns the indices of h in order of call, then of place.
+func byCall(h lin.History) []int {
+	order := make([]int, len(h))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(h[a].Call, h[b].Call) })
+	return order
+}

@@ -21,18 +21,17 @@ type Role string
 
 // The roles.
 const (
-	Grant     Role = "grant"     // its process holds something afterwards
-	Release   Role = "release"   // gives it back
-	Downgrade Role = "downgrade" // gives a part of it back
-	Offer     Role = "offer"     // puts a value in
-	Removal   Role = "removal"   // takes a value out
-	Read      Role = "read"      // changes nothing
-	Add       Role = "add"
-	Enter     Role = "enter"
-	Leave     Role = "leave"
-	Shut      Role = "shut"
-	Open      Role = "open"
-	Wait      Role = "wait" // waits, and changes nothing
+	Grant   Role = "grant"   // its process holds something afterwards
+	Release Role = "release" // gives it back
+	Offer   Role = "offer"   // puts a value in
+	Removal Role = "removal" // takes a value out
+	Read    Role = "read"    // changes nothing
+	Add     Role = "add"
+	Enter   Role = "enter"
+	Leave   Role = "leave"
+	Shut    Role = "shut"
+	Open    Role = "open"
+	Wait    Role = "wait" // waits, and changes nothing
 )
 
 // VagueEnd is the note of a release of which it is not known when it was.
@@ -70,7 +69,6 @@ var kinds = []Kind{
 	{Name: "racquire", Models: rwlocks, Role: Grant, Result: Token, Reader: true, Back: "rrelease"},
 	{Name: "rtry", Models: rwlocks, Role: Grant, Result: Granted, Tries: true, Reader: true, Back: "rrelease"},
 	{Name: "rrelease", Models: rwlocks, Role: Release, Reader: true},
-	{Name: "downgrade", Models: rwlocks, Role: Downgrade},
 	{Name: "offer", Models: queues, Role: Offer},
 	{Name: "poll", Models: queues, Role: Removal, Result: ItemOrNil},
 	{Name: "take", Models: queues, Role: Removal, Result: Item},
@@ -86,13 +84,10 @@ var kinds = []Kind{
 	{Name: "wait", Models: barriers, Role: Wait},
 }
 
-// nameMax is the length of the longest name.
-const nameMax = len("downgrade")
-
-// byLength are the kinds by the length of their names: a few comparisons are cheaper than a map.
-var byLength = func() (all [nameMax + 1][]*Kind) {
+var byName = func() map[string]*Kind {
+	all := map[string]*Kind{}
 	for i := range kinds {
-		all[len(kinds[i].Name)] = append(all[len(kinds[i].Name)], &kinds[i])
+		all[kinds[i].Name] = &kinds[i]
 	}
 	return all
 }()
@@ -102,12 +97,8 @@ var unknown Kind
 
 // Of returns what is known of the operations of a name; of one that no model has, nothing. Do not change it.
 func Of(name string) *Kind {
-	if len(name) <= nameMax {
-		for _, k := range byLength[len(name)] {
-			if k.Name == name {
-				return k
-			}
-		}
+	if k := byName[name]; k != nil {
+		return k
 	}
 	return &unknown
 }

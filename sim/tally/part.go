@@ -3,7 +3,6 @@ package tally
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -18,20 +17,19 @@ import (
 
 // Counts are what episodes add up to. A [Part] has those of some, a result those of all, and reports those of a result.
 type Counts struct {
-	Episodes    int               `json:"episodes"`
-	Steps       int64             `json:"steps"`
-	Operations  int64             `json:"operations"`
-	Undecided   int               `json:"undecided,omitempty"`  // episodes that could not be judged
-	Partly      int               `json:"partly,omitempty"`     // episodes of which some properties could not be judged
-	NotJudged   []string          `json:"not_judged,omitempty"` // properties that could not be judged, see [Judgement]
-	Refused     int64             `json:"refused,omitempty"`    // stale writes that the guarded resources refused
-	Wire        bool              `json:"wire,omitempty"`       // clients were go-zookeeper's own, see [world.WireNote]
-	Left        int               `json:"left,omitempty"`       // episodes that left goroutines behind which is not judged, see [Door]
-	LeftAt      string            `json:"left_at,omitempty"`    // where these stood, in one of them
-	Barred      []string          `json:"barred,omitempty"`     // some calls that would have left the simulated world, with their places
-	Sensitivity world.Sensitivity `json:"strength,omitzero"`
-	Rerun       Rerun             `json:"rerun,omitzero"`
-	Hash        uint64            `json:"hash"` // covers every step of every episode
+	Episodes   int      `json:"episodes"`
+	Steps      int64    `json:"steps"`
+	Operations int64    `json:"operations"`
+	Undecided  int      `json:"undecided,omitempty"`  // episodes that could not be judged
+	Partly     int      `json:"partly,omitempty"`     // episodes of which some properties could not be judged
+	NotJudged  []string `json:"not_judged,omitempty"` // properties that could not be judged, see [Judgement]
+	Refused    int64    `json:"refused,omitempty"`    // stale writes that the guarded resources refused
+	Wire       bool     `json:"wire,omitempty"`       // clients were go-zookeeper's own, see [world.WireNote]
+	Left       int      `json:"left,omitempty"`       // episodes that left goroutines behind which is not judged, see [Door]
+	LeftAt     string   `json:"left_at,omitempty"`    // where these stood, in one of them
+	Barred     []string `json:"barred,omitempty"`     // some calls that would have left the simulated world, with their places
+	Rerun      Rerun    `json:"rerun,omitzero"`
+	Hash       uint64   `json:"hash"` // covers every step of every episode
 }
 
 // Rerun says how many passing episodes were run again, and in how many of them equal choices gave another run.
@@ -49,16 +47,15 @@ type Rerun struct {
 type Part struct {
 	Of string `json:"of,omitempty"` // which campaign: parts of another do not add up with it
 	Counts
-	Struck   []int                      `json:"struck,omitempty"`   // in the order of the faults
-	Failures int                        `json:"failures,omitempty"` // episodes in which a property broke
-	Doubt    *Episode                   `json:"doubt,omitempty"`    // the first of the undecided
-	Disputed map[string]json.RawMessage `json:"disputed,omitempty"`
-	Differed *Episode                   `json:"differed,omitempty"` // the first that differed when it was run again
-	Found    []Episode                  `json:"found,omitempty"`    // by property, the simplest that broke it
-	Frozen   string                     `json:"frozen,omitempty"`   // why a world stands still
-	Ended    string                     `json:"ended,omitempty"`    // why not all episodes were run, though none does
-	Search   *Search                    `json:"search,omitempty"`   // of strategy exhaustive
-	Seen     *cover.Sights              `json:"seen,omitempty"`     // what [Coverage] is made of
+	Struck   []int         `json:"struck,omitempty"`   // in the order of the faults
+	Failures int           `json:"failures,omitempty"` // episodes in which a property broke
+	Doubt    *Episode      `json:"doubt,omitempty"`    // the first of the undecided
+	Differed *Episode      `json:"differed,omitempty"` // the first that differed when it was run again
+	Found    []Episode     `json:"found,omitempty"`    // by property, the simplest that broke it
+	Frozen   string        `json:"frozen,omitempty"`   // why a world stands still
+	Ended    string        `json:"ended,omitempty"`    // why not all episodes were run, though none does
+	Search   *Search       `json:"search,omitempty"`   // of strategy exhaustive
+	Seen     *cover.Sights `json:"seen,omitempty"`     // what [Coverage] is made of
 }
 
 // Episode is one episode of a [Part]. Executions of a search have no numbers: theirs is -1.
@@ -104,9 +101,8 @@ func (p *Part) Add(q Part) error {
 	for i, n := range q.Struck {
 		p.Struck[i] += n
 	}
-	p.Sensitivity.Add(q.Sensitivity)
 	p.Failures += q.Failures
-	p.doubt(q.Undecided, q.Doubt, q.Disputed)
+	p.doubt(q.Undecided, q.Doubt)
 	p.Rerun.Episodes += q.Rerun.Episodes
 	p.Differ(q.Rerun.Differed, q.Differed)
 	p.leave(q.Wire, q.Left, q.LeftAt)
@@ -153,12 +149,11 @@ func (p *Part) Record(index int, o *world.Run, until string) {
 	for i, n := range o.Struck {
 		p.Struck[i] += n
 	}
-	p.Sensitivity.Add(o.Sensitivity)
 	if len(o.Violations) > 0 {
 		p.Failures++
 	} else if o.Unknown != "" {
 		first := Episode{Message: o.Unknown, Episode: index, Choices: o.Choices, Price: []int{index}}
-		p.doubt(1, &first, o.RawDisputed())
+		p.doubt(1, &first)
 	}
 	for i, v := range o.Violations {
 		if slices.ContainsFunc(o.Violations[:i], func(u world.Violation) bool { return u.Property == v.Property }) {
@@ -234,11 +229,9 @@ func firstOf(f, g *Episode) *Episode {
 }
 
 // doubt notes that so many episodes could not be judged, the first of which is given.
-func (p *Part) doubt(undecided int, first *Episode, disputed map[string]json.RawMessage) {
+func (p *Part) doubt(undecided int, first *Episode) {
 	p.Undecided += undecided
-	if old := p.Doubt; firstOf(old, first) != old {
-		p.Doubt, p.Disputed = first, disputed
-	}
+	p.Doubt = firstOf(p.Doubt, first)
 }
 
 // Reason says why an episode could not be judged, "" if all could.

@@ -37,11 +37,10 @@ type Settings struct {
 // Run is one run of an episode, and its result.
 type Run struct {
 	Judgement
-	Sensitivity Sensitivity
-	Ops         []*Op
-	Made        []Made
-	Choices     Choices
-	Struck      [FaultCount]int
+	Ops     []*Op
+	Made    []Made
+	Choices Choices
+	Struck  [FaultCount]int
 	size
 	Layout   []int  // users by client
 	Allowed  Faults // those that the episode was asked about …
@@ -131,7 +130,7 @@ func (o *Run) stopped(problem any) {
 		o.Aborted = up.by
 		return
 	}
-	o.Later, o.Model = nil, nil
+	o.Later = nil
 	if broken, ok := problem.(ruleBroken); ok {
 		o.Unknown = fmt.Sprintf("the simulator has broken a rule of its own, so this episode says nothing: %v: "+
 			"please report this, with the seed", broken.how)
@@ -158,7 +157,7 @@ func (o *Run) judgeLater() {
 	}
 	o.Violations = append(o.Violations, j.Violations...)
 	if j.Unknown != "" {
-		o.Unknown, o.Disputed = j.Unknown, j.Disputed
+		o.Unknown = j.Unknown
 	}
 }
 
@@ -198,7 +197,6 @@ func (w *World) run(workload Workload, o *Run) {
 		o.cutShort = o.Violations[0].Message
 	}
 	o.Struck, o.Choices, o.size = w.struck, w.source.choices(), w.view().Size()
-	o.Sensitivity = Sensitivity{Faults: o.Faults, DuringOp: w.duringOp}
 	w.end(len(o.Violations) == 0)
 	if leftover := w.panicked; len(o.Violations) == 0 && o.Outside == "" && len(leftover) > 0 {
 		o.Violations = leftover

@@ -165,9 +165,6 @@ func (w *World) targeted(t Target) (*process, client) {
 // strikes counts n strikes of a fault.
 func (w *World) strikes(index, n int) {
 	w.struck[index] += n
-	if busy(w) {
-		w.duringOp += n
-	}
 }
 
 // busy reports whether an operation is under way.

@@ -36,7 +36,6 @@ func TestFieldsAreClassed(t *testing.T) {
 		"ops":                                    "follows: the history",
 		"lasting":                                "follows: the history, and what its process was told",
 		"opsRoom aimAt":                          "scratch: memory",
-		"duringOp":                               "scratch: of statistics, which are no verdict",
 		"actor maker":                            "scratch: of one request",
 		"journal":                                "scratch: for people",
 		"lead":                                   "constant: nobody leads where the state is hashed",

@@ -1,7 +1,6 @@
 package world
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/zktorture/zktorture/fakezk/goclient"
@@ -71,9 +70,6 @@ type Judgement struct {
 	Violations []Violation
 	Unknown    string // why it could not be decided; empty if it could
 	History    any    // what the clients saw, in the form in which it can be written as JSON
-	Model      any    // what History was judged by, for an [Auditor]; nil if by nothing of the kind
-	// Disputed, if the judges contradict each other, is what they were given, by name, each in the form of a History.
-	Disputed map[string]any
 	// NotJudged are the properties that could not be judged in this world.
 	NotJudged []string
 	// Partly says that some properties could not be judged in this episode, though in others of the same run: see
@@ -85,10 +81,6 @@ type Judgement struct {
 	// result is added. It must not look at the world's servers.
 	Later func() Judgement
 }
-
-// Auditor measures what the verdict on a clean history is worth: it corrupts the history as often as tries says, drawn
-// from the seed, and judges each result.
-type Auditor func(model, history any, seed uint64, tries int) Sensitivity
 
 // Violation is a broken property. What its message names is in fields, for programs: nothing reads the message.
 type Violation struct {
@@ -167,77 +159,6 @@ func (p *Plan) hinted() hinted {
 // NewPlan returns a plan that draws from a source, for runs outside of the simulator.
 func NewPlan(source Source, clients, users, ops int, faults Faults, root string) *Plan {
 	return &Plan{source: source, Clients: clients, Users: users, Ops: ops, Faults: faults, Root: root}
-}
-
-// RawDisputed is Disputed as JSON.
-func (j *Judgement) RawDisputed() map[string]json.RawMessage {
-	if j.Disputed == nil {
-		return nil
-	}
-	raw := map[string]json.RawMessage{}
-	for name, input := range j.Disputed {
-		text, err := json.Marshal(input)
-		if err != nil {
-			text, _ = json.Marshal(err.Error())
-		}
-		raw[name] = text
-	}
-	return raw
-}
-
-// Sensitivity says what a pass is worth: how hard the episodes were for the recipe, and how many corruptions of their
-// histories the checker detects. All but Faults and DuringOp are measured on the episodes that Audit of sim.Config says.
-type Sensitivity struct {
-	Faults   int `json:"faults"` // strikes
-	DuringOp int `json:"inside"` // of these, those while an operation was under way
-
-	Episodes    int `json:"episodes"` // that were measured; 0 if this kind of recipe has no model to measure with
-	Operations  int `json:"operations"`
-	Overlapping int `json:"overlapping"` // of these, those during which another client's ran
-	Unknown     int `json:"unknown"`     // of these, those of unknown outcome
-
-	// Corruptions is how often a clean history was corrupted (results swapped, operations duplicated, dropped, put
-	// off or rushed), Noticed how often the judge then found a violation, Broken, by the property that broke first, Missed,
-	// by kind, how often it did not, because what came out is in order too, and Undecided how often it could not tell.
-	Corruptions int            `json:"corruptions"`
-	Noticed     int            `json:"noticed"`
-	Missed      map[string]int `json:"missed,omitempty"`
-	Broken      map[string]int `json:"broken,omitempty"`
-	Undecided   int            `json:"undecided,omitempty"`
-}
-
-// corruptionsEach is how often the history of each episode that is measured is corrupted.
-const corruptionsEach = 8
-
-func (s *Sensitivity) Add(t Sensitivity) {
-	s.Faults += t.Faults
-	s.DuringOp += t.DuringOp
-	s.Episodes += t.Episodes
-	s.Operations += t.Operations
-	s.Overlapping += t.Overlapping
-	s.Unknown += t.Unknown
-	s.Corruptions += t.Corruptions
-	s.Noticed += t.Noticed
-	s.Undecided += t.Undecided
-	s.Missed, s.Broken = plus(s.Missed, t.Missed), plus(s.Broken, t.Broken)
-}
-
-// plus adds up what was counted by name, in the first, which is made if it is nil.
-func plus(a, b map[string]int) map[string]int {
-	for name, n := range b {
-		if a == nil {
-			a = map[string]int{}
-		}
-		a[name] += n
-	}
-	return a
-}
-
-// Audit asks what a clean episode is worth.
-func (o *Run) Audit(by Auditor, seed uint64) {
-	if o.Model != nil && o.Aborted == nil && len(o.Violations) == 0 && o.Unknown == "" {
-		o.Sensitivity.Add(by(o.Model, o.History, seed, corruptionsEach))
-	}
 }
 
 // Sentence is a text for people, with the sessions and znodes that it names.

@@ -87,7 +87,6 @@ type World struct {
 
 	// What has happened, for the judge.
 	struck   [FaultCount]int
-	duringOp int // strikes while an operation was under way
 	ends     []counterEnd
 	livelock *process // that has ended the run so; nil if none has
 	endless  string   // why the liveness phase was ended although operations began and ended; "" if it was not

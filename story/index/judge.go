@@ -70,7 +70,7 @@ func (b *builder) judge(m Model, objects []object, end time.Time) (worst lineari
 		check := m.Check
 		if check == nil {
 			check = func(h linearizability.History) []linearizability.Verdict {
-				return linearizability.Check(m.Model, h, linearizability.Options{Timeout: min(left, 10*time.Second)})
+				return linearizability.Check(m.Model, h, min(left, 10*time.Second))
 			}
 		}
 		v := check(o.operations)[0]

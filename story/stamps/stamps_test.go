@@ -62,7 +62,7 @@ func TestLargeHistory(t *testing.T) {
 			add(3, "poll", linearizability.Null, v)
 		}
 	}
-	verdict := linearizability.Check(linearizability.Queue(), h, linearizability.Options{})[0]
+	verdict := linearizability.Check(linearizability.Queue(), h, 0)[0]
 	s := Verdict("queue", h, verdict, 2)
 	data, err := json.Marshal(s)
 	if err != nil || len(data) > 20_000 {

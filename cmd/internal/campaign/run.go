@@ -15,7 +15,6 @@ import (
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/workload/audit"
 )
 
 // Run runs a unit in this process. The error is for a unit that this program cannot run, or did not finish since ctx
@@ -100,9 +99,6 @@ func (p *Plan) runPart(ctx context.Context, r *UnitResult) error {
 // statesKept bounds the states that a part has, so that it is some tens of kilobytes.
 const statesKept = 2048
 
-// audited is on how many episodes of a job, its first ones, the sensitivity is measured: as torture run does.
-const audited = 100
-
 // Config returns what package sim needs to run a job: by [sim.Config.RunPart], or whole by [sim.Run].
 func (p *Plan) Config(job int) (*workload.Workload, sim.Config, error) {
 	list, err := p.List()
@@ -123,7 +119,7 @@ func (p *Plan) Config(job int) (*workload.Workload, sim.Config, error) {
 	faults, err := world.ParseFaults(j.Faults)
 	return w, sim.Config{
 		Strategy: j.Strategy, Seed: j.Seed, Episodes: j.Episodes, Faults: faults, NoFaultsAtAll: true,
-		Clients: j.Clients, Ops: j.Ops, Workers: 1, Audit: audited, Auditor: audit.Measure,
+		Clients: j.Clients, Ops: j.Ops, Workers: 1,
 		Coverage: j.Strategy != sim.Exhaustive, CoverageStates: statesKept,
 		AtMost: j.AtMost, Plain: j.Plain, Whole: true, Near: p.near(j),
 	}, err

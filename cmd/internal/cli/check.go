@@ -11,9 +11,6 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/cmd/internal/cli/console"
-	"github.com/zktorture/zktorture/cmd/internal/cli/judges"
-	"github.com/zktorture/zktorture/cmd/internal/cli/output"
-	"github.com/zktorture/zktorture/internal/resource/memory"
 	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/linearizability/histories"
@@ -25,7 +22,6 @@ type CheckCmd struct {
 	Model   string        `help:"The model to judge against, such as lock or queue: see torture list. Not needed for the folder of a run." default:"" placeholder:"MODEL" enum:",${models}"`
 	Parties int           `help:"With --model doublebarrier: the number of parties of the barrier." default:"2" range:"1..10000"`
 	Permits int           `help:"With --model semaphore: the number of permits." default:"1" range:"1.."`
-	Window  int64         `help:"Judge while reading, in memory that does not grow with the file. The operations must be in order of their returns, and none of known outcome may last longer than this many stamps (steps or nanoseconds)." placeholder:"STAMPS" range:"1.."`
 	Timeout time.Duration `help:"The longest time for the history of one object; after it the verdict is unknown." default:"1m" range:">0"`
 	HTML    string        `name:"html" placeholder:"OUT.html" help:"If the history breaks the model, write porcupine's picture of the operations that do: how far they can be ordered. torture explain --html tells their story."`
 }
@@ -40,15 +36,11 @@ func sizeRules(model string) []console.Rule {
 	}
 }
 
-// searchMemory is the most memory for a search beside the history itself, in bytes; if it needs more the verdict is unknown.
-const searchMemory = 1 << 30
-
 // judged is the outcome of a check.
 type judged struct {
 	verdicts   []linearizability.Verdict
 	operations int
 	grants     map[string]*worker.Grants // by object
-	history    linearizability.History   // nil for a stream
 }
 
 // add counts an operation.
@@ -81,16 +73,8 @@ func (k *CheckCmd) Run(c *console.Context) error {
 	for _, note := range in.notes {
 		fmt.Fprintf(c.Stderr, "%s: %s\n", k.File, note)
 	}
-	if judges.Knows(in.model.Name) && k.Window > 0 {
-		return fmt.Errorf("histories of a %s are judged whole, by the judge of that kind: leave out --window", in.model.Name)
-	}
-	judge := k.whole
-	if k.Window > 0 {
-		judge = k.stream
-	} else {
-		in.expect()
-	}
-	j, err := console.Interruptible(c, func() (judged, error) { return judge(in.model, in.Reader) })
+	in.expect()
+	j, err := console.Interruptible(c, func() (judged, error) { return k.judge(in.model, in.Reader) })
 	if err != nil {
 		return console.OfFile(k.File, err)
 	}
@@ -124,48 +108,17 @@ func readHistory(file string) (linearizability.History, error) {
 	return histories.Read(in)
 }
 
-// whole reads the whole history, then judges it.
-func (k *CheckCmd) whole(model linearizability.Model, in io.Reader) (judged, error) {
+// judge reads the history, then judges it.
+func (k *CheckCmd) judge(model linearizability.Model, in io.Reader) (judged, error) {
 	history, err := histories.Read(in)
 	if err != nil {
 		return judged{}, err
 	}
-	j := judged{grants: map[string]*worker.Grants{}, history: history}
+	j := judged{grants: map[string]*worker.Grants{}}
 	for _, op := range history {
 		j.add(op)
 	}
-	memory.LimitHeap(searchMemory)
-	options := linearizability.Options{Timeout: k.Timeout, MemoryLimit: searchMemory}
-	j.verdicts = judgeHistory(model, history, options)
-	return j, nil
-}
-
-// stream judges the history while reading it. The verdicts are complete at its end.
-func (k *CheckCmd) stream(model linearizability.Model, in io.Reader) (j judged, err error) {
-	streams := map[string]*linearizability.Stream{}
-	j.grants = map[string]*worker.Grants{}
-	for op, err := range histories.ReadEach(in) {
-		if err != nil {
-			return judged{}, err
-		}
-		j.add(op)
-		s := streams[op.Object]
-		if s == nil {
-			if s, err = linearizability.NewStream(model); err != nil {
-				return judged{}, err
-			}
-			streams[op.Object] = s
-		}
-		if err := s.Add(op); err != nil {
-			return judged{}, fmt.Errorf("%w; is --window %d as long as the longest operation?", err, k.Window)
-		}
-		if op.Outcome == linearizability.OK {
-			s.Advance(op.Return - k.Window)
-		}
-	}
-	for _, object := range slices.Sorted(maps.Keys(streams)) {
-		j.verdicts = append(j.verdicts, streams[object].End())
-	}
+	j.verdicts = judgeHistory(model, history, k.Timeout)
 	return j, nil
 }
 
@@ -176,9 +129,6 @@ func (k *CheckCmd) show(c *console.Context, model linearizability.Model, j judge
 		if v.Outcome != linearizability.Ok {
 			fmt.Fprintln(c.Stdout, v)
 		}
-		for _, why := range v.Tried {
-			fmt.Fprintf(c.Stdout, "  undecided by the %s\n", why)
-		}
 	}
 	worst := linearizability.Worst(j.verdicts)
 	if why := j.blind(); why != "" && worst == linearizability.Ok {
@@ -186,35 +136,11 @@ func (k *CheckCmd) show(c *console.Context, model linearizability.Model, j judge
 		fmt.Fprintln(c.Stdout, why)
 	}
 	console.PaintVerdict(c.Stdout, worst.String())
-	fmt.Fprintf(c.Stdout, ": %d operations on %d objects, judged as %s%s\n", j.operations, len(j.verdicts),
-		k.Model, decidedBy(j.verdicts))
+	fmt.Fprintf(c.Stdout, ": %d operations on %d objects, judged as %s\n", j.operations, len(j.verdicts),
+		k.Model)
 	exit := map[linearizability.Status]int{linearizability.Violation: console.ExitViolation,
 		linearizability.Undetermined: console.ExitUnknown}[worst]
-	return c.End(exit, errors.Join(k.disputed(c, j), k.picture(c, model, j.verdicts)))
-}
-
-// decidedBy names the checker that passed the history, if it has one object.
-func decidedBy(verdicts []linearizability.Verdict) string {
-	if len(verdicts) != 1 || verdicts[0].Outcome != linearizability.Ok {
-		return ""
-	}
-	return " by the " + verdicts[0].Checker
-}
-
-// disputed saves the disagreements of a judged history.
-func (k *CheckCmd) disputed(c *console.Context, j judged) error {
-	for _, v := range j.verdicts {
-		if !v.Disputed() {
-			continue
-		}
-		others := func(op linearizability.Operation) bool { return op.Object != v.Object }
-		whole := slices.DeleteFunc(slices.Clone(j.history), others) // as far as it was kept
-		inputs := map[string]linearizability.History{"monitor": whole, "porcupine": v.Operations}
-		if err := output.SaveDisputed(c, output.CounterexamplesDir, k.Model+"-"+v.Object, inputs); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.End(exit, k.picture(c, model, j.verdicts))
 }
 
 // picture writes what porcupine draws of the first violation, whichever checker has found it, or says why it draws nothing.

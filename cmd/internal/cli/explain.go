@@ -165,7 +165,7 @@ func (e *ExplainCmd) ofHistory(c *console.Context) (*story.Story, error) {
 	if err != nil {
 		return nil, err
 	}
-	verdicts := judgeHistory(model, history, linearizability.Options{Timeout: time.Minute})
+	verdicts := judgeHistory(model, history, time.Minute)
 	worst := linearizability.Worst(verdicts)
 	if worst == linearizability.Ok {
 		return nil, fmt.Errorf("there is no story: judged as %s, its %d operations are in order", e.Model, len(history))

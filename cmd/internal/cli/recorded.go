@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/zktorture/zktorture/cmd/internal/cli/judges"
 	"github.com/zktorture/zktorture/cmd/internal/cli/output"
@@ -96,11 +97,11 @@ func modelNamed(name string, size linearizability.Parameters) (linearizability.M
 }
 
 // judgeHistory judges a history by what modelNamed has returned.
-func judgeHistory(m linearizability.Model, h linearizability.History, o linearizability.Options) []linearizability.Verdict {
+func judgeHistory(m linearizability.Model, h linearizability.History, timeout time.Duration) []linearizability.Verdict {
 	if judges.Knows(m.Name) {
-		return judges.Check(m.Name, h, o.Timeout)
+		return judges.Check(m.Name, h, timeout)
 	}
-	return linearizability.Check(m, h, o)
+	return linearizability.Check(m, h, timeout)
 }
 
 // notes say what is missing in the folder of a run.

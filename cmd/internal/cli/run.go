@@ -16,7 +16,6 @@ import (
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/story/index"
 	"github.com/zktorture/zktorture/workload"
-	"github.com/zktorture/zktorture/workload/audit"
 )
 
 // Trial is what run, live and prove have in common.
@@ -104,7 +103,7 @@ func (r *RunCmd) Run(c *console.Context) error {
 		return err
 	}
 	if seed := os.Getenv(parts.Variable); seed != "" {
-		return parts.AnswerEpisodes(c, w, Audited(r.config()), seed)
+		return parts.AnswerEpisodes(c, w, r.config(), seed)
 	}
 	begin := index.Begin{Workload: r.Kind, Faults: r.Faults.Text, Episodes: r.Episodes, Duration: r.Duration.Seconds()}
 	return r.Within(c, begin, func(out *output.Folder) error {
@@ -131,7 +130,6 @@ func (r *RunCmd) validate() error {
 // Simulate runs a campaign and reports it, after seen has seen the result.
 func (t *Trial) Simulate(c *console.Context, w *workload.Workload, out *output.Folder, cfg sim.Config, seen func(*sim.Result) error) error {
 	bar := output.NewBar(c, t.JSON, cfg.Episodes, cfg.Duration)
-	cfg = Audited(cfg)
 	cfg.Again, cfg.Progress, cfg.Found = c.Self+" replay FILE", bar.Show, bar.Tell(cfg.Seed)
 	defer c.EndSoon(bar.Status)()
 	end, err := parts.Elsewhere(c, &cfg)
@@ -177,12 +175,6 @@ func (r *RunCmd) near() (known []world.Choices, err error) {
 // ShrinkTime is how much time is spent on minimising unless somebody says so.
 const ShrinkTime = 20 * time.Second
 
-// Audited is a campaign that says what it is worth if nothing breaks. So many episodes suffice for that, and cost little.
-func Audited(cfg sim.Config) sim.Config {
-	cfg.Audit, cfg.Auditor = 100, audit.Measure
-	return cfg
-}
-
 // report prints the result and turns the verdict into an exit status. Write errors come last.
 func (t *Trial) report(c *console.Context, w *workload.Workload, out *output.Folder, result sim.Result, saved output.Evidence) error {
 	if c.Err() != nil {
@@ -194,7 +186,7 @@ func (t *Trial) report(c *console.Context, w *workload.Workload, out *output.Fol
 	} else {
 		output.PrintResult(c.Stdout, result, stories(c, w, saved), t.backend, c.Streams, saved.Files)
 	}
-	trouble := errors.Join(saved.Err, out.Summary(summary), out.Disputed(c, result))
+	trouble := errors.Join(saved.Err, out.Summary(summary))
 	if t.Wanted() {
 		trouble = errors.Join(trouble, t.Write(t.ciOf(result, t.problems(c, w, result, saved))))
 	}

@@ -129,10 +129,11 @@ func (r *serversRun) readHistory(file *os.File) error {
 
 func (r *serversRun) latencies(history io.Reader) error {
 	all := map[string]*latency{}
-	for o, err := range histories.ReadEach(history) {
-		if err != nil {
-			return err
-		}
+	h, err := histories.Read(history)
+	if err != nil {
+		return err
+	}
+	for _, o := range h {
 		l := all[o.Op]
 		if l == nil {
 			l = &latency{Op: o.Op}

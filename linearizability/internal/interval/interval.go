@@ -1,12 +1,9 @@
-// Package interval is what the monitors of package linearizability share: instants in order, what
-// is surely there from one instant until another, and four questions about it.
+// Package interval has instants in order, what is surely there from one instant until another, and three questions
+// about it.
 //
-//	[Crowd]   is more there at one time than there is room for, and what is it?
-//	[Slots]   can every need have a slot of its own, the one that ends first going first?
+//	[Supply]  can every deadline be met by a slot of its own?
 //	[Least]   what is the least of some successive numbers, while they change?
 //	[Shrink]  which few of many things show the same?
-//
-// What makes a history illegal is a theorem of each monitor, and stands there.
 package interval
 
 import (
@@ -27,19 +24,6 @@ type Mark struct {
 
 // Sort sorts marks by instant; those of one instant stay in their order.
 func Sort(marks []Mark) { SortBy(marks, func(m Mark) int64 { return m.At }) }
-
-// Order returns the indices of all in order of an instant, then of place.
-func Order[T any](all []T, at func(*T) int64) []int {
-	marks, order := make([]Mark, len(all)), make([]int, len(all))
-	for i := range all {
-		marks[i] = Mark{At: at(&all[i]), What: int32(i)}
-	}
-	Sort(marks)
-	for i, m := range marks {
-		order[i] = int(m.What)
-	}
-	return order
-}
 
 // From returns the index of the first mark at t or later.
 func From(marks []Mark, t int64) int {
@@ -95,8 +79,6 @@ func SortBy[T any](all []T, key func(T) int64) {
 // Presence is what is surely there after one instant and before another, and perhaps not at them.
 type Presence struct {
 	From, Until int64
-	Weight      int64 // how much it takes
-	Of          int32 // what it is the presence of
 }
 
 // Union returns when at least one of presences is there, as presences that do not overlap, in

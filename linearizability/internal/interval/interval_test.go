@@ -12,85 +12,9 @@ func drawPresences(t *rapid.T, most int) []Presence {
 	all := make([]Presence, rapid.IntRange(0, most).Draw(t, "presences"))
 	for i := range all {
 		from := rapid.Int64Range(0, 12).Draw(t, "from")
-		all[i] = Presence{From: from, Until: from + rapid.Int64Range(1, 6).Draw(t, "length"),
-			Weight: rapid.Int64Range(0, 3).Draw(t, "weight"), Of: int32(i)}
+		all[i] = Presence{From: from, Until: from + rapid.Int64Range(1, 6).Draw(t, "length")}
 	}
 	return all
-}
-
-// weight is what is taken an instant after t, or at t.
-func weight(all []Presence, t int64, after bool) (sum int64) {
-	for _, p := range all {
-		if (p.From < t || after && p.From == t) && t < p.Until {
-			sum += p.Weight
-		}
-	}
-	return sum
-}
-
-// Property: Over finds something if and only if more is taken at some instant than the capacity;
-// what it finds does so together, and nothing can be left out of it.
-func TestOver(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		all, capacity := drawPresences(t, 8), rapid.Int64Range(0, 6).Draw(t, "capacity")
-		over := false
-		for instant := range int64(20) {
-			over = over || weight(all, instant, true) > capacity
-		}
-		given := slices.Clone(all)
-		culprits := NewCrowd(all).Over(capacity)
-		if (culprits != nil) != over {
-			t.Fatalf("%v over %d: %v", given, capacity, culprits)
-		}
-		if !over {
-			return
-		}
-		least, together := Forever, []Presence{}
-		for _, i := range culprits {
-			together, least = append(together, given[i]), min(least, given[i].Weight)
-		}
-		most := int64(0)
-		for instant := range int64(20) {
-			most = max(most, weight(together, instant, true))
-		}
-		sum := weight(together, last(together), true)
-		if most != sum || sum <= capacity || sum-least > capacity {
-			t.Fatalf("%v over %d: %v", given, capacity, together)
-		}
-	})
-}
-
-// last is when the last of presences begins.
-func last(all []Presence) (from int64) {
-	for _, p := range all {
-		from = max(from, p.From)
-	}
-	return from
-}
-
-// Property: At and Least say what is taken at an instant, and at the best between two.
-func TestCrowdSums(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		all := drawPresences(t, 8)
-		given := slices.Clone(all)
-		c := NewCrowd(all)
-		c.Sum()
-		from := rapid.Int64Range(0, 18).Draw(t, "from")
-		to := from + rapid.Int64Range(0, 5).Draw(t, "length")
-		least := Forever
-		for instant := from; instant <= to; instant++ {
-			if want := weight(given, instant, false); c.At(instant) != want {
-				t.Fatalf("%v at %d: %d, want %d", given, instant, c.At(instant), want)
-			}
-			least = min(least, weight(given, instant, false))
-			if instant < to {
-				least = min(least, weight(given, instant, true))
-			}
-		}
-		if got := c.Least(from, to); got != least {
-			t.Fatalf("%v from %d to %d: %d, want %d", given, from, to, got, least)
-		}
-	})
 }
 
 // Property: an instant is in the union if and only if it is in one of the presences.
@@ -121,43 +45,7 @@ func TestUnion(t *testing.T) {
 
 // Property: if Slots serve all needs there is a way to give each a slot of its own that it touches;
 // and if there is one, and needs begin in the order in which they end, Slots serve them.
-func TestSlots(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		slots, needs := drawPresences(t, 6), drawPresences(t, 5)
-		SortBy(needs, func(p Presence) int64 { return p.Until })
-		want := servable(needs, slices.Clone(slots))
-		s, got := NewSlots(slots), true
-		for _, n := range needs {
-			s.Admit(n.Until)
-			s.Expire(n.From)
-			if got = s.Ready() > 0; !got {
-				break
-			}
-			s.Take()
-		}
-		// The best is shown for needs that begin in the order in which they end.
-		byFrom := func(a, b Presence) int { return int(a.From - b.From) }
-		ordered := slices.IsSortedFunc(needs, byFrom)
-		if got && !want || ordered && got != want {
-			t.Fatalf("needs %v, slots %v: %v, want %v", needs, slots, got, want)
-		}
-	})
-}
-
 // servable tries all ways to give the first need a slot.
-func servable(needs, slots []Presence) bool {
-	if len(needs) == 0 {
-		return true
-	}
-	for i, s := range slots {
-		if s.From <= needs[0].Until && s.Until >= needs[0].From &&
-			servable(needs[1:], slices.Delete(slices.Clone(slots), i, i+1)) {
-			return true
-		}
-	}
-	return false
-}
-
 // Property: deadlines are met if and only if every one can have a slot of its own that began by
 // then.
 func TestSupply(t *testing.T) {
@@ -187,24 +75,14 @@ func TestSupply(t *testing.T) {
 func TestLeast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		numbers := rapid.SliceOfN(rapid.Int64Range(-9, 9), 1, 20).Draw(t, "numbers")
-		l, added := NewLeast(len(numbers), func(i int) int64 { return numbers[i] }), false
+		l := NewLeast(len(numbers), func(i int) int64 { return numbers[i] })
 		for range rapid.IntRange(0, 12).Draw(t, "changes") {
 			from := rapid.IntRange(0, len(numbers)-1).Draw(t, "from")
 			to := rapid.IntRange(from, len(numbers)).Draw(t, "to")
 			by := rapid.Int64Range(-9, 9).Draw(t, "by")
-			switch {
-			case !added && rapid.Bool().Draw(t, "lower"):
-				l.Lower(int64(from), by)
-				numbers[from] = min(numbers[from], by)
-			case !added && rapid.Bool().Draw(t, "set"):
-				l.Set(int64(from), by)
-				numbers[from] = by
-			default:
-				added = true
-				l.Add(from, to, by)
-				for i := from; i < to; i++ {
-					numbers[i] += by
-				}
+			l.Add(from, to, by)
+			for i := from; i < to; i++ {
+				numbers[i] += by
 			}
 		}
 		for from := range numbers {
@@ -234,7 +112,7 @@ func TestShrink(t *testing.T) {
 			t.Skip()
 		}
 		more := func() bool { return true }
-		left := Shrink(all, rapid.IntRange(0, 9).Draw(t, "size"), Each, more, bad)
+		left := Shrink(all, rapid.IntRange(0, 9).Draw(t, "size"), each, more, bad)
 		if !bad(left) {
 			t.Fatalf("%v of %v is good", left, all)
 		}
@@ -285,4 +163,27 @@ func TestSortBy(t *testing.T) {
 			}
 		}
 	})
+}
+
+// servable tries all ways to give the first need a slot.
+func servable(needs, slots []Presence) bool {
+	if len(needs) == 0 {
+		return true
+	}
+	for i, s := range slots {
+		if s.From <= needs[0].Until && s.Until >= needs[0].From &&
+			servable(needs[1:], slices.Delete(slices.Clone(slots), i, i+1)) {
+			return true
+		}
+	}
+	return false
+}
+
+// each is a Divide of which everything is a part of its own.
+func each(all []int) [][]int {
+	parts := make([][]int, len(all))
+	for i := range parts {
+		parts[i] = []int{i}
+	}
+	return parts
 }

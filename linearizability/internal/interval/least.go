@@ -37,16 +37,6 @@ func (l *Least) pullAbove(node int) {
 	}
 }
 
-// Set sets a number. Nothing may have been added to it.
-func (l *Least) Set(at, number int64) {
-	node := l.n + int(at)
-	l.least[node] = number
-	l.pullAbove(node)
-}
-
-// Lower sets a number unless it is less already. Nothing may have been added to it.
-func (l *Least) Lower(at, number int64) { l.Set(at, min(number, l.least[l.n+int(at)])) }
-
 // Add adds to the numbers from one place to before another.
 func (l *Least) Add(from, to int, by int64) {
 	if from >= to {

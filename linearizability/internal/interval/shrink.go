@@ -6,15 +6,6 @@ import "slices"
 // good has to stay good without any of them.
 type Divide[T any] func([]T) [][]int
 
-// Each is a Divide of which everything is a part of its own.
-func Each[T any](all []T) [][]int {
-	parts := make([][]int, len(all))
-	for i := range parts {
-		parts[i] = []int{i}
-	}
-	return parts
-}
-
 // Shrink leaves out parts of bad things, at first size of them at once, then ever fewer, as long as
 // the rest is bad, and there may be more tries.
 func Shrink[T any](all []T, size int, divide Divide[T], more func() bool, bad func([]T) bool) []T {

@@ -87,7 +87,7 @@ func Check(kind string, h linearizability.History, timeout time.Duration) (verdi
 	for _, name := range slices.Sorted(maps.Keys(objects)) {
 		judged := make(chan linearizability.Verdict, 1)
 		go func() { judged <- kinds[find(kind)].judge(objects[name]) }()
-		v := linearizability.Verdict{Outcome: linearizability.Undetermined, Checker: "judge of its kind", Reason: fmt.Sprintf(
+		v := linearizability.Verdict{Outcome: linearizability.Undetermined, Reason: fmt.Sprintf(
 			"%d operations could not be judged within %v; allow more time, or record shorter histories", len(objects[name]), timeout)}
 		select {
 		case v = <-judged:
@@ -102,7 +102,7 @@ func Check(kind string, h linearizability.History, timeout time.Duration) (verdi
 func (k *kind) judge(h linearizability.History) linearizability.Verdict {
 	for i := range h {
 		if problem := k.problem(h, &h[i]); problem != "" {
-			return linearizability.Verdict{Outcome: linearizability.Undetermined, Checker: "assumptions",
+			return linearizability.Verdict{Outcome: linearizability.Undetermined,
 				Reason: fmt.Sprintf("operation %d, %v: %s", i+1, h[i], problem)}
 		}
 	}
@@ -112,7 +112,7 @@ func (k *kind) judge(h linearizability.History) linearizability.Verdict {
 	}
 	of := newEpisode(h)
 	e := w.Episode(world.NewPlan(of, 1, 1, 1, world.NoFaults, "/"), "/object")
-	verdict := linearizability.Verdict{Checker: "judge of its kind"}
+	verdict := linearizability.Verdict{}
 	for _, found := range e.Judge(&workload.View{World: of, Ops: of.ops}).Violations {
 		if !slices.Contains(k.properties, found.Property) {
 			continue

@@ -3,14 +3,11 @@ package output
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/zktorture/zktorture/cmd/internal/cli/console"
@@ -164,35 +161,3 @@ func (o *Folder) Summary(s Summary) error {
 
 // ResultName is the file of the result of a run that was not killed.
 const ResultName = "result.json"
-
-// Disputed saves the disagreements of a run.
-func (o *Folder) Disputed(c *console.Context, r sim.Result) error {
-	inputs := map[string]linearizability.History{}
-	for checker, input := range r.Disputed {
-		var h linearizability.History
-		if err := json.Unmarshal(input, &h); err != nil {
-			return fmt.Errorf("what %s was given: %w", checker, err)
-		}
-		inputs[checker] = h
-	}
-	return SaveDisputed(c, o.Dir, r.Workload+"-"+r.Recipe, inputs)
-}
-
-// SaveDisputed writes the inputs of checkers that disagree to files in dir whose names begin with name, and prints
-// their names. A disagreement is a defect of this program; both inputs are needed to fix it.
-func SaveDisputed(c *console.Context, dir, name string, inputs map[string]linearizability.History) error {
-	for _, checker := range slices.Sorted(maps.Keys(inputs)) {
-		var data bytes.Buffer
-		if err := histories.Write(&data, inputs[checker]); err != nil {
-			return err
-		}
-		sum := sha256.Sum256(data.Bytes())
-		file := filepath.Join(dir, fmt.Sprintf("%s-disagreement-%s-%x.jsonl", strings.Trim(Flat(name), "-"),
-			checker, sum[:4]))
-		if err := console.WriteNew(file, data.Bytes()); err != nil {
-			return err
-		}
-		fmt.Fprintf(c.Stderr, "the checkers disagree; the input of %s is in %s\n", checker, file)
-	}
-	return nil
-}

@@ -51,9 +51,6 @@ func Summarize(r sim.Result, backend string, files []string) Summary {
 	s := Summary{Result: r, Backend: backend, Exact: sim.Exact(), Violations: []violationSummary{},
 		Hash: digest.Hex(r.Hash), Recovery: r.Recovery.Seconds(), Elapsed: r.Elapsed.Seconds(),
 		Rate: rate(r)}
-	if r.Verdict != sim.VerdictOK {
-		s.Sensitivity = world.Sensitivity{} // of a pass
-	}
 	for i, f := range r.Violations {
 		v := violationSummary{Property: f.Property, Message: f.Message, Episode: f.Episode, Times: f.Times,
 			Steps: f.Steps, Clients: f.Clients, Faults: f.Faults, Unfinished: f.Unfinished, Divergence: f.Divergence}
@@ -100,7 +97,6 @@ func PrintResult(w io.Writer, r sim.Result, stories []string, backend string, s 
 	if r.Refused > 0 {
 		say("", fmt.Sprintf("fencing refused %s", console.Count(r.Refused, "stale write")))
 	}
-	say("", sensitivityLine(r))
 	if r.Coverage != nil && r.Verdict != sim.VerdictViolation {
 		say("", r.Coverage.String())
 	}
