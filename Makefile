@@ -1,8 +1,8 @@
-# zktorture. Bare `make` lists the targets. Needed: Go 1.26; for real servers also Java 11, which `make tools` installs
+# zktorture. Bare `make` lists the targets. Needed: Go 1.26; for real servers also Java 11, which `make live` installs
 # on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test short lint race exact live zoo fuzz bench tools release
+.PHONY: help build test short lint race exact live zoo fuzz bench release
 
 GO      ?= go
 SEED    ?= 1
@@ -15,6 +15,7 @@ MODULES := $(patsubst %/go.mod,%,. $(shell git ls-files '*/go.mod'))
 # time, so there are more packages than processors at a time. GOGC: garbage is collected less often.
 PACKAGES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 2)))
 TEST     := GOMAXPROCS=1 GOGC=400 $(GO)
+V        ?=
 EACH      = set -e; for module in $(MODULES); do (cd $$module && $(1)); done
 
 help: ## list the targets
@@ -23,10 +24,10 @@ help: ## list the targets
 build: ## the command: ./torture
 	$(GO) build -o torture ./cmd/torture
 
-test: tools ## all tests, also of real servers if they can be started here
-	@$(call EACH,$(TEST) test -vet=off -timeout 30m -p $(PACKAGES) -parallel 4 ./...)
+test: ## all tests, but for those of real servers and of exact mode
+	@$(call EACH,$(TEST) test $(V) -vet=off -timeout 30m -p $(PACKAGES) -parallel 4 ./...)
 
-short: ## the quick tests, without real servers
+short: ## the quick tests
 	@$(call EACH,$(TEST) test -vet=off -short ./...)
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
@@ -47,9 +48,16 @@ exact: ## exact mode: its tests, and programs built in it
 	ZKTORTURE_EXACT=40 $(GO) run ./cmd/torture test -count=1 -timeout 60m -run 'Exact|Recorded' ./sim ./sim/world ./workload/service ./zoo
 	ZKTORTURE_EXACT=40 $(GO) -C cmd test -count=1 -vet=off -timeout 60m -run 'Exact|Edits|TortureTest' ./command ./internal/cli/exact ./internal/scan
 
-live: tools ## four recipes on three real servers, ten minutes each (needs Java)
-	@set -e; for kind in lock queue election counter; do \
-	$(GO) run ./cmd/torture live $$kind --start 3 --duration 10m --seed $(SEED); done
+CLIENTS := libcurator-recipes-java libcommons-cli-java zookeeper-bin default-jdk-headless \
+	python3-kazoo python3-pytest python3-mock python3-objgraph python3-gevent python3-eventlet python3-venv junit5
+
+# What is missing here is installed as root on Debian, or said, and its tests are skipped.
+live: ## the tests of real servers and of clients in other languages: fetches ZooKeeper (needs Java)
+	@if ! dpkg -s $(CLIENTS) >/dev/null 2>&1 && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	apt-get update -q && apt-get install -y -q --no-install-recommends $(CLIENTS) || echo "live: skipped: some of $(CLIENTS) could not be installed"; fi
+	$(GO) run ./live/ensemble/cmd/zkfetch
+	ZKTORTURE_SERVERS=1 $(TEST) test -vet=off $(V) -count=1 -timeout 30m -p $(PACKAGES) ./live/... ./fakezk/conformance/... ./workload/service
+	ZKTORTURE_SERVERS=1 $(TEST) -C cmd test -vet=off $(V) -count=1 -timeout 30m -run 'Live|Killed|Script|Confirm|Pytest|JUnit' ./command ./internal/e2e ./internal/zoocmd
 
 zoo: ## hunt every known bug of the zoo from SEED; fails if one is not found
 	$(GO) run ./cmd/torture zoo --seed $(SEED)
@@ -61,14 +69,6 @@ fuzz: ## look for bytes that the protocol's reader, the servers or the proxy can
 
 bench: ## the benchmarks, on one core
 	$(GO) test -run '^$$' -bench . -benchmem -cpu 1 ./...
-
-CLIENTS := libcurator-recipes-java libcommons-cli-java zookeeper-bin default-jdk-headless \
-	python3-kazoo python3-pytest python3-mock python3-objgraph python3-gevent python3-eventlet python3-venv junit5
-
-tools: ## fetch ZooKeeper, and as root on Debian install Java and other clients; what is missing is said, and its tests are skipped
-	@if ! dpkg -s $(CLIENTS) >/dev/null 2>&1 && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
-	apt-get update -q && apt-get install -y -q --no-install-recommends $(CLIENTS) || echo "tools: some of $(CLIENTS) could not be installed"; fi
-	$(GO) run ./cmd/torture live lock --start 1 --episodes 1 --faults none
 
 release: ## build all that a release has into out/dist; with GORELEASER='release --clean' publish it
 	@mkdir -p out; awk -v version="[$(VERSION:v%=%)]" '/^## /{on = $$2 == version; next} /^\[.*\]: /{on = 0} on' CHANGELOG.md > out/release-notes.md; \

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 var rewrite = flag.Bool("rewrite", false, "replace the outcomes in testdata/*.txt by what the real server says now")
@@ -22,9 +24,7 @@ func TestTranscripts(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			with := setupOf(file)
 			t.Run("real", func(t *testing.T) { // first, because it may rewrite the file
-				if testing.Short() {
-					t.Skip("starts a server")
-				}
+				testkit.NeedServers(t)
 				playFile(t, file, newReal(t, with), *rewrite)
 			})
 			t.Run("fake", func(t *testing.T) { playFile(t, file, newFake(with), false) })

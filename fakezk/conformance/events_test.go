@@ -15,6 +15,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/goclient"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/live/ensemble"
 	"github.com/zktorture/zktorture/recipes"
 )
@@ -214,9 +215,7 @@ func must(t *testing.T, c eventful, what string) {
 // TestEvents: go-zookeeper at a real server, by way of recipes.WithEvents, tells what the fake's client does, in the
 // same order, and whoever does not read has the first six. The rest of what Conn has is compared beside it.
 func TestEvents(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a server")
-	}
+	testkit.NeedServers(t)
 	var fakeHeard, fakeUnread []string
 	synctest.Test(t, func(t *testing.T) { fakeHeard, fakeUnread = live(t, fakeEventful()) })
 	realHeard, realUnread := live(t, realEventful(t))
@@ -230,9 +229,7 @@ func TestEvents(t *testing.T) {
 
 // TestProtected: the names of protected znodes look alike, and so do their errors.
 func TestProtected(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a server")
-	}
+	testkit.NeedServers(t)
 	name := regexp.MustCompile(`_c_[0-9a-f]{32}-`)
 	try := func(c recipes.Conn) (said []string) {
 		for _, path := range []string{"/p-", "/", "/a/b", "p", "", "/q/"} {

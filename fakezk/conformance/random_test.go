@@ -7,15 +7,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 // TestRandomScripts plays scripts that are drawn on two fakes, one of them behind a port, and one real server, which
 // must answer alike to the last number. Each script has a root znode of its own; the servers go
 // through all of them, so that their transaction numbers stay equal only if they always were.
 func TestRandomScripts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a server")
-	}
+	testkit.NeedServers(t)
 	real_, fakes := newReal(t, setup{}), map[string]*side{"fake": newFake(setup{}), "served": newServed(t, setup{})}
 	scripts := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/fakezk/wire"
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 // TestRawTranscripts plays the scripts of testdata/raw: requests without a client library between,
@@ -29,9 +30,7 @@ func TestRawTranscripts(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			with := setupOf(file)
 			t.Run("real", func(t *testing.T) {
-				if testing.Short() {
-					t.Skip("starts a server")
-				}
+				testkit.NeedServers(t)
 				playRawFile(t, file, newRawReal(t, with), *rewrite)
 			})
 			t.Run("served", func(t *testing.T) { playRawFile(t, file, newRawServed(t, with), false) })

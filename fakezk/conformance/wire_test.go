@@ -23,9 +23,7 @@ import (
 // times of sessions, and orders that ZooKeeper leaves open. ZKTORTURE_WIRE is how many requests there are,
 // ZKTORTURE_WIRE_SEED which.
 func TestWire(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a server")
-	}
+	testkit.NeedServers(t)
 	requests, seed := numberFrom(t, "ZKTORTURE_WIRE", testkit.Sized[uint64](12_000, 20_000)), numberFrom(t, "ZKTORTURE_WIRE_SEED", 1)
 	sides := newWireSides(t, patience)
 	began, done := time.Now(), uint64(0)

@@ -24,3 +24,11 @@ func NeedExact(t testing.TB) {
 		t.Skip("builds Go's library in exact mode: make exact runs it")
 	}
 }
+
+// NeedServers skips a test of real ZooKeeper servers, or of clients in other languages, unless make live runs it.
+func NeedServers(t testing.TB) {
+	t.Helper()
+	if os.Getenv("ZKTORTURE_SERVERS") == "" {
+		t.Skip("starts real ZooKeeper servers: make live runs it")
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/live/ensemble"
 )
 
@@ -85,7 +86,5 @@ func wantError(t *testing.T, err error, words ...string) {
 
 func needsServers(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts servers")
-	}
+	testkit.NeedServers(t)
 }

@@ -41,9 +41,7 @@ func realServers(t *testing.T) (*ensemble.Ensemble, *zkclient.Client) {
 
 func notShort(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a real ZooKeeper server")
-	}
+	testkit.NeedServers(t)
 }
 
 // run runs rounds of a recipe that is served by a command.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	torture "github.com/zktorture/zktorture/cmd/command"
+	"github.com/zktorture/zktorture/internal/testkit"
 )
 
 const (
@@ -32,8 +33,9 @@ func TestMain(m *testing.M) {
 // need skips a test without what it needs, and returns torture.
 func need(t *testing.T, packages string, there bool) string {
 	t.Helper()
-	if testing.Short() || !there {
-		t.Skipf("it needs seconds, and %s, which `make tools` installs as root on Debian", packages)
+	testkit.NeedServers(t)
+	if !there {
+		t.Skipf("needs %s, which `make live` installs as root on Debian", packages)
 	}
 	name, err := os.Executable()
 	if err != nil {

@@ -109,14 +109,13 @@ func same(t *testing.T, want, got string) {
 // need skips a test if something that it needs is not there; if all is to be run, that is an error.
 func need(t *testing.T, what string, there bool, packages string) {
 	t.Helper()
+	testkit.NeedServers(t)
 	switch {
-	case testing.Short():
-		t.Skip("starts programs that take seconds")
 	case there:
 	case whole || *update:
-		t.Fatalf("%s is not here: `make tools` installs %s as root on Debian", what, packages)
+		t.Fatalf("%s is not here: `make live` installs %s as root on Debian", what, packages)
 	default:
-		t.Skipf("%s is not here: `make tools` installs %s as root on Debian", what, packages)
+		t.Skipf("%s is not here: `make live` installs %s as root on Debian", what, packages)
 	}
 }
 

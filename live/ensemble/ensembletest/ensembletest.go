@@ -10,16 +10,15 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/live/ensemble"
 	"github.com/zktorture/zktorture/recipes/zkclient"
 )
 
-// Need skips a test with -short, which is for tests without servers.
+// Need skips a test that takes real servers, unless make live runs it.
 func Need(t testing.TB) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real ZooKeeper servers")
-	}
+	testkit.NeedServers(t)
 }
 
 // Lasting is the timeout of sessions that a busy machine does not break. Servers with [Options] grant it.
@@ -31,7 +30,7 @@ func Options(nodes int) ensemble.Options {
 	return ensemble.Options{Nodes: nodes, Config: []string{fmt.Sprintf("maxSessionTimeout=%d", Lasting.Milliseconds())}}
 }
 
-// Start starts an ensemble of nodes servers, which ends with the test. With -short the test is skipped.
+// Start starts an ensemble of nodes servers, which ends with the test. Without make live the test is skipped.
 func Start(t testing.TB, nodes int) *ensemble.Ensemble {
 	t.Helper()
 	Need(t)
@@ -56,7 +55,7 @@ func Main(m *testing.M) {
 }
 
 // Share returns an empty ensemble of nodes servers, shared by the package's tests. It is for tests that leave it
-// intact and do not run in parallel. With -short the test is skipped.
+// intact and do not run in parallel. Without make live the test is skipped.
 func Share(t testing.TB, nodes int) *ensemble.Ensemble {
 	t.Helper()
 	Need(t)
