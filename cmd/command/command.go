@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/zktorture/zktorture/cmd/internal/campaign"
 	"github.com/zktorture/zktorture/cmd/internal/cli"
 	"github.com/zktorture/zktorture/cmd/internal/cli/about"
 	"github.com/zktorture/zktorture/cmd/internal/cli/console"
@@ -39,6 +40,8 @@ type commands struct {
 	List  about.ListCmd `cmd:"" group:"more" help:"List kinds, recipes, faults, strategies, models and properties."`
 	Prove cli.ProveCmd  `cmd:"" group:"more" help:"Run all executions within a bound, in simulation."`
 	Zoo   zoocmd.ZooCmd `cmd:"" group:"more" help:"Run recipes with known bugs: check that each bug is found, and that the fixed recipe passes."`
+
+	Campaign campaign.Command `cmd:"" group:"more" help:"Run a plan of many jobs, on any number of machines."`
 
 	Worker cli.WorkerCmd `cmd:"" hidden:"" help:"Serve a recipe to a runner, with the protocol of docs/workers.md."`
 

@@ -2,7 +2,6 @@ package command
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -30,7 +29,7 @@ import (
 //	<!-- patch -->          a diff of such files, for git apply
 //	<!-- shell -->          lines for a shell, which must succeed; may set variables: shell: NAME=VALUE
 //	<!-- run: COMMAND -->   a command and what it prints; it is run here and must print the same,
-//	                        but for times. COMMAND begins with torture, or go run ./cmd/torture, or torture-campaign, or
+//	                        but for times. COMMAND begins with torture, or go run ./cmd/torture, or
 //	                        go test, or go run; it may begin with NAME=VALUE before that, and be followed by
 //	                        ; show: A .. B    only the lines from the first that matches A to the
 //	                                          next that matches B; the rest is shown as …
@@ -196,13 +195,6 @@ func (d *document) output(args []string) string {
 		var out bytes.Buffer
 		run(d.t.Context(), args[1:], console.Streams{Stdout: &out, Stderr: &out, Self: self})
 		return out.String()
-	case args[0] == "torture-campaign":
-		d.install("cmd", "torture-campaign", "./internal/campaign/torture-campaign")
-		out, err := exec.Command(args[0], args[1:]...).Output() // what is told beside has addresses and times
-		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
-			d.t.Error(err)
-		}
-		return string(out)
 	case args[0] == "go" && (args[1] == "test" || args[1] == "run"):
 		return d.tool(args[0], args[1:]...)
 	}

@@ -12,6 +12,8 @@ var gone = map[string]string{
 	"trace":      "use explain FILE, or explain --html PAGE FILE",
 	"completion": "complete file names; --help lists commands and flags",
 	"coverage":   "use run --json: its field coverage says what was drawn",
+	"part":       "units are run by campaign start, and on other machines by campaign work",
+	"merge":      "campaign start puts results together, and campaign report says what was found",
 
 	"check --txnlog":      "the tag before this release has it; check judges a history, or the folder of torture live --out",
 	"check --lock":        "it went with --txnlog",

@@ -1,4 +1,4 @@
-package campaign_test
+package campaign
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/zktorture/zktorture/cmd/internal/campaign"
 	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
@@ -109,12 +108,12 @@ func TestShape(t *testing.T) {
 		}, []string{"stall"}},
 	} {
 		v := sim.Violation{Property: "exclusion", Ops: []*world.Op{{Client: 0, Number: 1}}}
-		_, shape := campaign.Identify(v, slices.Concat(calls, tt.trace))
+		_, shape := Identify(v, slices.Concat(calls, tt.trace))
 		if diff := cmp.Diff(tt.want, shape); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	_, shape := campaign.Identify(sim.Violation{Property: "watch-leak"}, []world.Step{
+	_, shape := Identify(sim.Violation{Property: "watch-leak"}, []world.Step{
 		line(world.KindExchange, 1, "get"), {Detail: world.Detail{Kind: world.KindExchange, Request: "setWatches"}},
 	})
 	if want := []string{"no fault, users: 0", "last answer: get ok"}; !slices.Equal(shape, want) {
@@ -128,7 +127,7 @@ func TestIdentitiesDiffer(t *testing.T) {
 	for _, property := range []string{"exclusion", "order"} {
 		for _, trace := range [][]world.Step{nil, {fault(world.Wrap, -1)}, {fault(world.Wrap, -1), fault(world.Stall, 0)},
 			{line(world.KindExchange, 0, "get")}, {line(world.KindExchange, 0, "set")}} {
-			id, _ := campaign.Identify(sim.Violation{Property: property}, trace)
+			id, _ := Identify(sim.Violation{Property: property}, trace)
 			seen[id] = true
 		}
 	}
@@ -160,10 +159,10 @@ func TestIdentityHasNoParameters(t *testing.T) {
 				s.Request = "get"
 			}
 		}
-		id, shape := campaign.Identify(sim.Violation{
+		id, shape := Identify(sim.Violation{
 			Property: "exclusion", Message: "one", Ops: []*world.Op{{Client: cited, Number: int64(cited + 1)}},
 		}, trace)
-		otherID, otherShape := campaign.Identify(sim.Violation{
+		otherID, otherShape := Identify(sim.Violation{
 			Property: "exclusion", Message: "two", Ops: []*world.Op{{Client: clients[cited], Number: int64(cited+1) + offset}},
 			Paths: []string{"/x"}, Sessions: []int64{offset},
 		}, other)
@@ -238,6 +237,6 @@ func hunted(t *testing.T, animal string, seed uint64) string {
 	if c.Found == nil {
 		t.Fatalf("%s was not found", animal)
 	}
-	id, _ := campaign.Identify(c.Found.Violation, c.Found.Trace)
+	id, _ := Identify(c.Found.Violation, c.Found.Trace)
 	return id
 }

@@ -2,75 +2,76 @@ package campaign
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
-	"slices"
-	"strings"
-	"time"
 
-	"github.com/zktorture/zktorture/internal/version"
 	"github.com/zktorture/zktorture/sim"
-	_ "github.com/zktorture/zktorture/sim/prove" // strategy exhaustive
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
+// UnitFormat is the first field of the result of every unit.
+const UnitFormat = "zktorture unit 1"
+
+// UnitResult is what came of a unit.
+type UnitResult struct {
+	Format  string      `json:"format"` // [UnitFormat]
+	Plan    string      `json:"plan"`   // the digest of the plan
+	Unit    Unit        `json:"unit"`
+	Part    *tally.Part `json:"part,omitempty"`    // of a job
+	Again   *Again      `json:"again,omitempty"`   // of a known failure
+	Unknown string      `json:"unknown,omitempty"` // why there is no result
+	Worker  string      `json:"worker,omitempty"`  // who has run it
+}
+
+// Again is what came of a known failure that was run again.
+type Again struct {
+	Breaks  bool   `json:"breaks"` // it breaks its property still
+	Same    bool   `json:"same"`   // and the run is the same, step by step
+	Message string `json:"message,omitempty"`
+	Problem string `json:"problem,omitempty"` // why it could not be run, as a recipe that is there no more
+}
+
+// digest covers what has to be equal when a unit is run again. It is the same before and after the result went through a
+// file.
+func (r *UnitResult) digest() (string, error) {
+	text, err := json.Marshal([]any{r.Part, r.Again})
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8]), err
+}
+
 // Run runs a unit in this process. The error is for a unit that this program cannot run, or did not finish since ctx
 // ended. A unit in which a world froze is a result: it is unknown.
 func (p *Plan) Run(ctx context.Context, n int) (UnitResult, error) {
-	if _, err := p.List(); err != nil {
-		return UnitResult{}, err
-	}
 	u, ok := p.Unit(n)
 	if !ok {
-		return UnitResult{}, fmt.Errorf("the plan has no unit %d: there are %d, from 0", n, p.Units())
+		return UnitResult{}, fmt.Errorf("the plan has no unit %d", n)
 	}
-	if err := fits(p.Needs(u)); err != nil {
-		return UnitResult{}, fmt.Errorf("unit %d: %w", n, err)
-	}
-	r := UnitResult{Format: UnitFormat, Plan: p.Digest(), Unit: u, Done: Done{Program: version.Sum()}}
-	began := time.Now()
+	r := UnitResult{Format: UnitFormat, Plan: p.Digest(), Unit: u}
 	run := p.runPart
 	if u.Job < 0 {
 		run = p.runAgain
 	}
-	if err := run(ctx, &r); err != nil {
+	err := fits(p.exact(u))
+	if err == nil {
+		err = run(ctx, &r)
+	}
+	if err != nil {
 		return UnitResult{}, fmt.Errorf("unit %d: %w", n, err)
 	}
-	r.Took = Duration(time.Since(began))
 	return r, nil
 }
 
-// fits returns an error unless this program is what [Plan.Needs] asks for.
-func fits(version string, exact bool) error {
-	built, _, _ := strings.Cut(runtime.Version(), " ")
-	switch {
-	case exact && !sim.Exact():
-		return errors.New("it needs exact mode: add --exact")
-	case !exact && sim.Exact():
-		return errors.New("it is not for exact mode: leave out --exact")
-	case version != "" && version != built:
-		return fmt.Errorf("it is for a program built by %s, and this one was built by %s: build it with GOTOOLCHAIN=%s",
-			version, built, version)
+// fits returns an error unless this program was built for exact mode, or not, as it is needed.
+func fits(exact bool) error {
+	if exact != sim.Exact() {
+		return fmt.Errorf("exact mode is %v in this program, and %v is needed", sim.Exact(), exact)
 	}
 	return nil
-}
-
-// CheckProgram returns an error unless this program is one of those that were noted when the campaign began.
-func (p *Plan) CheckProgram() error {
-	sum := version.Sum()
-	if len(p.Programs) == 0 || slices.ContainsFunc(p.Programs, func(o Program) bool { return o.SHA256 == sum }) {
-		return nil
-	}
-	return fmt.Errorf("this program is %s (SHA-256 %.12s), and the campaign was begun for %s (SHA-256 %.12s): "+
-		"take that program, or begin another campaign", version.Build(), sum, p.Programs[0].Build, p.Programs[0].SHA256)
-}
-
-// ThisProgram describes the program file of this process.
-func ThisProgram() Program {
-	return Program{Build: version.Build(), SHA256: version.Sum(), System: runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 // runPart runs episodes of a job.
@@ -79,11 +80,7 @@ func (p *Plan) runPart(ctx context.Context, r *UnitResult) error {
 	if err != nil {
 		return err
 	}
-	from := r.Unit.From
-	if shares := p.made.list[r.Unit.Job].Shares; shares > 0 {
-		cfg.Share, cfg.Shares, from = from, shares, 0
-	}
-	part, err := cfg.RunPart(ctx, w, from, r.Unit.Episodes)
+	part, err := cfg.RunPart(ctx, w, r.Unit.From, r.Unit.Episodes)
 	switch {
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return fmt.Errorf("not finished: %w", err)
@@ -101,14 +98,10 @@ const statesKept = 2048
 
 // Config returns what package sim needs to run a job: by [sim.Config.RunPart], or whole by [sim.Run].
 func (p *Plan) Config(job int) (*workload.Workload, sim.Config, error) {
-	list, err := p.List()
-	if err != nil {
-		return nil, sim.Config{}, err
+	if job < 0 || job >= len(p.list) {
+		return nil, sim.Config{}, fmt.Errorf("the plan has no job %d: there are %d, from 0", job, len(p.list))
 	}
-	if job < 0 || job >= len(list) {
-		return nil, sim.Config{}, fmt.Errorf("the plan has no job %d: there are %d, from 0", job, len(list))
-	}
-	j := list[job]
+	j := p.list[job]
 	w, err := workload.Find(j.Kind, j.Recipe)
 	if err != nil {
 		return nil, sim.Config{}, err
@@ -119,9 +112,7 @@ func (p *Plan) Config(job int) (*workload.Workload, sim.Config, error) {
 	faults, err := world.ParseFaults(j.Faults)
 	return w, sim.Config{
 		Strategy: j.Strategy, Seed: j.Seed, Episodes: j.Episodes, Faults: faults, NoFaultsAtAll: true,
-		Clients: j.Clients, Ops: j.Ops, Workers: 1,
-		Coverage: j.Strategy != sim.Exhaustive, CoverageStates: statesKept,
-		AtMost: j.AtMost, Plain: j.Plain, Whole: true, Near: p.near(j),
+		Clients: j.Clients, Ops: j.Ops, Workers: 1, Coverage: true, CoverageStates: statesKept, Near: p.near(j),
 	}, err
 }
 
@@ -149,17 +140,6 @@ func (p *Plan) runAgain(_ context.Context, r *UnitResult) error {
 	return nil
 }
 
-// near are the choices of known failures with which the episodes of a job begin, if its strategy is near.
-func (p *Plan) near(j Job) (all []world.Choices) {
-	for _, k := range p.Known {
-		c := k.Counterexample
-		if j.Strategy == sim.Near && c.Workload == j.Kind && c.Exact == j.Exact && c.Wire == j.Wire && len(c.Choices) > 0 {
-			all = append(all, c.Choices)
-		}
-	}
-	return all
-}
-
 // Conclude says what came of a job, from the sum of its parts: it minimises what was found and tells its story. That is
 // what [sim.Run] and [Plan.ReportOf] say of the whole job.
 func (p *Plan) Conclude(ctx context.Context, job int, part tally.Part) (JobReport, error) {
@@ -167,11 +147,9 @@ func (p *Plan) Conclude(ctx context.Context, job int, part tally.Part) (JobRepor
 	if err != nil {
 		return JobReport{}, err
 	}
-	j := p.made.list[job]
-	if err := fits(j.Go, j.Exact); err != nil {
+	if err := fits(p.list[job].Exact); err != nil {
 		return JobReport{}, fmt.Errorf("job %d: %w", job, err)
 	}
-	cfg.Shares = j.Shares
 	result, err := cfg.Conclude(ctx, w, part)
 	if err != nil {
 		return JobReport{}, err

@@ -3,10 +3,7 @@ package parts
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -25,18 +22,12 @@ const Variable = "ZKTORTURE_PART"
 
 // Parts are such processes. They answer questions (see [part]) with a [tally.Part] each, as lines of JSON.
 type Parts struct {
-	idle chan *partProcess
-	All  []*partProcess
+	idle chan *Child
+	all  []*Child
 }
 
 // part asks for some episodes.
 type part struct{ From, Episodes int }
-
-type partProcess struct {
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	Stdout *json.Decoder
-}
 
 // Start starts n processes of this program.
 func Start(c *console.Context, n int, args, env []string) (*Parts, error) {
@@ -44,60 +35,35 @@ func Start(c *console.Context, n int, args, env []string) (*Parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Parts{idle: make(chan *partProcess, n)}
+	p := &Parts{idle: make(chan *Child, n)}
 	for range n {
 		cmd := exec.Command(self, args...)
 		cmd.Env = append(append(os.Environ(), "GOMAXPROCS=1"), env...)
 		cmd.Stderr = c.Bare.Stderr
-		one, err := startPart(cmd)
+		one, err := StartChild(cmd)
 		if err != nil {
 			p.End()
 			return nil, fmt.Errorf("a process for a part of the campaign: %w", err)
 		}
-		p.All = append(p.All, one)
+		p.all = append(p.all, one)
 		p.idle <- one
 	}
 	return p, nil
 }
 
-func startPart(cmd *exec.Cmd) (*partProcess, error) {
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	return &partProcess{cmd, in, json.NewDecoder(out)}, cmd.Start()
-}
-
-// run is for [sim.Config.Elsewhere].
-func (p *Parts) run(_ context.Context, from, episodes int) (result tally.Part, err error) {
-	err = p.Ask(part{from, episodes}, &result)
-	return result, err
-}
-
-// Ask asks a process that has nothing to do.
-func (p *Parts) Ask(question, answer any) error {
+// run is for [sim.Config.Elsewhere]. What is under way when a run is interrupted counts.
+func (p *Parts) run(ctx context.Context, from, episodes int) (result tally.Part, err error) {
 	one := <-p.idle
 	defer func() { p.idle <- one }()
-	if err := json.NewEncoder(one.in).Encode(question); err != nil {
-		return errors.Join(ErrDied, err)
-	}
-	if err := one.Stdout.Decode(answer); err != nil {
-		return errors.Join(ErrDied, err)
-	}
-	return nil
+	err = one.Ask(context.WithoutCancel(ctx), part{from, episodes}, &result, Limits{})
+	return result, err
 }
-
-var ErrDied = errors.New("a process that ran a part of the campaign has died; its messages are above")
 
 // End ends the processes.
 func (p *Parts) End() {
 	var all sync.WaitGroup
-	for _, one := range p.All {
-		all.Go(func() { one.in.Close(); one.cmd.Wait() })
+	for _, one := range p.all {
+		all.Go(one.End)
 	}
 	all.Wait()
 }
