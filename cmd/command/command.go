@@ -29,7 +29,7 @@ type commands struct {
 	Explain cli.ExplainCmd  `cmd:"" group:"everyday" help:"Tell the story of a counterexample or a history; make pages of a folder of results; say what a property means."`
 	Replay  cli.ReplayCmd   `cmd:"" group:"everyday" help:"Run a counterexample again, step by step."`
 	Check   cli.CheckCmd    `cmd:"" group:"everyday" help:"Judge a recorded history."`
-	New     scaffold.NewCmd `cmd:"" group:"everyday" help:"Write a first recipe of a kind, or a kind of your own, and its test."`
+	New     scaffold.NewCmd `cmd:"" group:"everyday" help:"Write a first recipe of a kind, and its test."`
 	Scan    scan.ScanCmd    `cmd:"" group:"everyday" help:"Find what talks to ZooKeeper in a Go module, write a test of each, and run it."`
 
 	Live  cli.LiveCmd      `cmd:"" group:"servers" help:"Test a recipe under faults, on servers: started for it, or yours."`

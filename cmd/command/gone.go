@@ -58,6 +58,7 @@ var gone = map[string]string{
 	"prove --summary":     "use --junit, which CI services show",
 	"prove --metrics":     "use --json when it has ended",
 
+	"new --own":     "docs/howto/own-kind.md has a kind of one's own; new has lock, queue, election, counter and registry",
 	"scan --no-run": "the tests are written beside the code before they run; --episodes 1 runs them shortly",
 
 	"serve --host":                     serveConfig("clientPortAddress"),

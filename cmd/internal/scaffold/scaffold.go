@@ -2,7 +2,6 @@
 package scaffold
 
 import (
-	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -27,33 +25,28 @@ var Manual = manual.Entry{
 		{Code: console.ExitUnknown, Meaning: "There was an error."}},
 	Examples: []manual.Example{
 		{Meaning: "Write an example lock and its test, in a folder of your module.", Line: "torture new lock mylock"},
-		{Meaning: "Write a kind of your own.", Line: "torture new --own highscore highscore"},
 	},
 }
 
-// NewCmd writes a recipe or a kind and its test, to begin with.
+// NewCmd writes a recipe and its test, to begin with.
 type NewCmd struct {
-	Kind string `arg:"" optional:"" help:"The kind, as torture list kinds names it; with --own, the folder."`
-	Dir  string `arg:"" optional:"" help:"The folder of the package, in your module. By default this one."`
-	Own  string `placeholder:"NAME" help:"Write a kind of your own, of this name."`
+	Kind string `arg:"" help:"The kind: lock, queue, election, counter or registry."`
+	Dir  string `arg:"" optional:"" default:"." help:"The folder of the package, in your module. By default this one."`
 }
 
+// Run executes the command.
 func (n *NewCmd) Run(c *console.Context) error {
-	what, given := n.Kind, cmp.Or(n.Dir, ".")
-	if n.Own != "" {
-		what, given = "kind", cmp.Or(n.Kind, ".")
-	}
-	dir, err := filepath.Abs(given)
+	dir, err := filepath.Abs(n.Dir)
 	if err != nil {
 		return err
 	}
-	texts, err := n.texts(packageName(filepath.Base(dir), "my"+cmp.Or(n.Own, n.Kind)))
-	if err != nil {
+	if err := console.Known("kind", n.Kind, kinds()); err != nil {
 		return err
 	}
+	texts := first(n.Kind, packageName(filepath.Base(dir), "my"+n.Kind))
 	var files []string
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		files = append(files, filepath.Join(given, name))
+		files = append(files, filepath.Join(n.Dir, name))
 	}
 	if err := absent(files); err != nil {
 		return err
@@ -67,32 +60,14 @@ func (n *NewCmd) Run(c *console.Context) error {
 		}
 		fmt.Fprintln(c.Stdout, file)
 	}
-	fmt.Fprintf(c.Stdout, "\nThis %s has a bug. Run its test to see it:\n\n  go test %s\n", what, packagePath(given))
+	fmt.Fprintf(c.Stdout, "\nThis %s has a bug. Run its test to see it:\n\n  go test %s\n", n.Kind, packagePath(n.Dir))
 	return nil
 }
 
-// texts are what is asked for, as a package of that name: files by their names.
-func (n *NewCmd) texts(packageName string) (map[string]string, error) {
-	switch known := kinds(); {
-	case n.Own == "" && !slices.Contains(known, n.Kind):
-		return nil, fmt.Errorf("there is no kind %q: name one of %s, or your own by --own", n.Kind, strings.Join(known, ", "))
-	case n.Own == "":
-		return first(n.Kind, packageName), nil
-	case n.Dir != "":
-		return nil, errors.New("--own NAME takes a folder, and no kind: leave one of the two out")
-	case !ownName.MatchString(n.Own) || token.IsKeyword(n.Own) || slices.Contains(append(known, "new", "kind"), n.Own):
-		return nil, fmt.Errorf("%q cannot be the name of a kind: take lower-case letters and digits, and no name that is taken", n.Own)
-	}
-	return own(n.Own, packageName), nil
-}
-
-// embedded has a recipe of each kind, and its test; the lock is the first step of examples/tutorial. And it has a kind.
+// embedded has a recipe of each kind, and its test; the lock is the first step of examples/tutorial.
 //
-//go:embed kinds own
+//go:embed kinds
 var embedded embed.FS
-
-// ownName is what a kind can be called, and its type and its file.
-var ownName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 
 // kinds are those of which there is a recipe.
 func kinds() (names []string) {
@@ -103,30 +78,16 @@ func kinds() (names []string) {
 	return names
 }
 
-// written are the files that templates become, by their names.
-func written(pattern string, names *strings.Replacer) map[string]string {
-	texts := map[string]string{}
-	files, _ := fs.Glob(embedded, pattern)
-	for _, file := range files {
-		text, _ := embedded.ReadFile(file) // it is there
-		texts[names.Replace(strings.TrimSuffix(path.Base(file), ".txt"))] = names.Replace(string(text))
-	}
-	return texts
-}
-
-// first is a recipe of a kind and its test, as a package of that name.
+// first is a recipe of a kind and its test, as a package of that name: texts by the names of their files.
 func first(kind, name string) map[string]string {
 	mine := "my" + kind
 	names := strings.NewReplacer("Package "+mine, "Package "+name, "package "+mine, "package "+name)
-	texts := written("kinds/"+kind+".go.txt", names)
-	maps.Copy(texts, written("kinds/"+kind+"_test.go.txt", names))
+	texts := map[string]string{}
+	for _, file := range []string{kind + ".go", kind + "_test.go"} {
+		text, _ := embedded.ReadFile("kinds/" + file + ".txt") // it is there
+		texts[file] = names.Replace(string(text))
+	}
 	return texts
-}
-
-// own is a kind of one's own, as a package of that name.
-func own(kind, name string) map[string]string {
-	return written("own/*", strings.NewReplacer("Package mykind", "Package "+name, "package mykind", "package "+name,
-		"mykind.Kind", name+".Kind", "mykind", kind, "Mykind", strings.ToUpper(kind[:1])+kind[1:]))
 }
 
 // absent says which of some files is there already.

@@ -142,7 +142,7 @@ func ParseRange(limits string) (contains func(float64) bool, words string) {
 	list := strings.Split(limits, ",")
 	return func(n float64) bool {
 		return slices.ContainsFunc(list, func(one string) bool { return limit(one) == n })
-	}, strings.Join(list, " or ") + " are possible"
+	}, strings.Join(list, ", ") + " are possible"
 }
 
 // limit is a number or a duration of a range. A test reads all ranges.
