@@ -1,4 +1,4 @@
-// Package ciformat writes reports for CI services: as JUnit XML and in Markdown.
+// Package ciformat writes reports for CI services: as JUnit XML.
 package ciformat
 
 import (

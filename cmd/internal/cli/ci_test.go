@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"encoding/xml"
-	"strings"
 	"testing"
 
 	"github.com/zktorture/zktorture/cmd/internal/ciformat"
@@ -31,11 +30,6 @@ func TestUnknownDoesNotPass(t *testing.T) {
 	}
 	if suite.Errors != len(suite.Cases) || suite.Failures != 0 {
 		t.Errorf("%d errors and %d failures of %d", suite.Errors, suite.Failures, len(suite.Cases))
-	}
-	text.Reset()
-	if report.Markdown(&text); strings.Contains(text.String(), "✅") ||
-		!strings.Contains(text.String(), "## ❔ lock (ours) on sim: unknown") {
-		t.Errorf("the page says:\n%s", text.String())
 	}
 }
 

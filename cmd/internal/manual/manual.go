@@ -29,18 +29,6 @@ type Example struct {
 	Line    string // of a shell
 }
 
-// Completion is the entry of a program's command completion.
-func Completion(program string) Entry {
-	examples := []Example{{Meaning: "Say how to make this shell complete.", Line: program + " completion bash"}}
-	for _, shell := range []string{"bash", "zsh"} {
-		examples = append(examples, Example{Meaning: "Complete in " + shell + ", if this is in its init file.",
-			Line: fmt.Sprintf(`eval "$(%s completion -c %s)"`, program, shell)})
-	}
-	examples = append(examples, Example{Meaning: "Complete in fish, if this is in its init file.",
-		Line: program + " completion -c fish | source"})
-	return Entry{[]Status{{0, "It was printed."}, {2, "There was an error."}}, examples}
-}
-
 // Describe lets --help of each command say what the manual says.
 func Describe(app *kong.Application, m Manual) {
 	for _, node := range app.Leaves(true) {
