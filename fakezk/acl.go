@@ -3,7 +3,6 @@ package fakezk
 import (
 	"crypto/sha1"
 	"encoding/base64"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,18 +45,15 @@ func (c *connection) matches(a *zk.ACL) bool {
 }
 
 func identityMatches(id identity, expression string) bool {
-	switch id.scheme {
-	case "ip":
+	if id.scheme == "ip" {
 		return addressMatches(id.id, expression)
-	case "sasl": // SASLAuthenticationProvider.matches
-		return id.id == "super" || id.id == expression
 	}
 	return id.id == expression
 }
 
 // fixACL is the list that is stored for the one of a request (PrepRequestProcessor.fixupACL): without duplicates, and
-// with the connection's ids for "auth". sasl says that this scheme is there, too. False means InvalidACL.
-func (c *connection) fixACL(list []zk.ACL, sasl bool) ([]zk.ACL, bool) {
+// with the connection's ids for "auth". False means InvalidACL.
+func (c *connection) fixACL(list []zk.ACL) ([]zk.ACL, bool) {
 	if len(list) == 1 && list[0] == openACL[0] {
 		return openACL, true
 	}
@@ -74,7 +70,7 @@ func (c *connection) fixACL(list []zk.ACL, sasl bool) ([]zk.ACL, bool) {
 			fixed = append(fixed, own...)
 			continue
 		}
-		if !wellFormed(a, sasl) {
+		if !wellFormed(a) {
 			return nil, false
 		}
 		fixed = append(fixed, a)
@@ -86,16 +82,15 @@ func (c *connection) fixACL(list []zk.ACL, sasl bool) ([]zk.ACL, bool) {
 func (c *connection) expand(perms int32) []zk.ACL {
 	var own []zk.ACL
 	for _, id := range c.ids {
-		if id.scheme == "digest" || id.scheme == "sasl" {
+		if id.scheme == "digest" {
 			own = append(own, zk.ACL{Perms: perms, Scheme: id.scheme, ID: id.id})
 		}
 	}
 	return own
 }
 
-// wellFormed reports whether a list may have the entry. The scheme sasl is there if users can log in by it; its ids are
-// Kerberos's names.
-func wellFormed(a zk.ACL, sasl bool) bool {
+// wellFormed reports whether a list may have the entry.
+func wellFormed(a zk.ACL) bool {
 	switch a.Scheme {
 	case "world":
 		return a.ID == "anyone"
@@ -104,14 +99,9 @@ func wellFormed(a zk.ACL, sasl bool) bool {
 	case "ip":
 		_, _, ok := network(a.ID)
 		return ok
-	case "sasl":
-		return sasl && kerberosName.MatchString(a.ID)
 	}
 	return false
 }
-
-// kerberosName is what KerberosName's constructor takes.
-var kerberosName = regexp.MustCompile(`^([^@]*|[^/@]*(/[^/@]*)?@[^/@]*)$`)
 
 // network parses a.b.c.d[/bits] (IPAuthenticationProvider.isValid: IPv4 only).
 func network(expression string) (address uint32, bits int, ok bool) {
@@ -180,20 +170,4 @@ func redact(list []zk.ACL) {
 			list[i].ID = user + ":x"
 		}
 	}
-}
-
-// whoAmI lists the ids of the connection as AuthUtil.getClientInfos shows them: without digests.
-func (c *connection) whoAmI() []zk.ACL {
-	var list []zk.ACL
-	if c.super {
-		list = append(list, zk.ACL{Scheme: "super"})
-	}
-	for _, id := range c.ids {
-		user := id.id
-		if id.scheme == "digest" {
-			user, _, _ = strings.Cut(user, ":")
-		}
-		list = append(list, zk.ACL{Scheme: id.scheme, ID: user})
-	}
-	return list
 }

@@ -17,7 +17,7 @@ type Request struct {
 	Version int32 // -1 for any
 	Since   int32 // setData, if not 0: what the versions of data and ACL are just before, as after many sets that nobody has seen
 	Watch   bool  // exists, getData, getChildren: leave a one-shot watch
-	Kind    int32 // addWatch: mode (0 persistent, 1 recursive); remove/checkWatches: 1 children, 2 data, 3 any
+	Kind    int32 // addWatch: mode (0 persistent, 1 recursive); removeWatches: 1 children, 2 data, 3 any
 	Ops     []Request
 
 	// setWatches, setWatches2
@@ -25,14 +25,9 @@ type Request struct {
 	DataWatches, ExistWatches, ChildWatches []string
 	PersistentWatches, RecursiveWatches     []string
 
-	// reconfig: servers that join and ids that leave, with commas between them, or all Members, if that is not nil
-	Joining, Leaving string
-	Members          []byte
-	ConfigVersion    int64 // that the change is made from; -1 for any
-
-	// setAuth, sasl
+	// setAuth
 	Scheme string
-	Auth   []byte // credentials; sasl: the client's token
+	Auth   []byte // credentials
 }
 
 // WatchLists are the paths of a setWatches or setWatches2, in the order in which they are sent; nil of other requests.
@@ -48,22 +43,19 @@ type Response struct {
 	Zxid     int64 // the last transaction that the answering replica had applied (its own, for a write)
 	Err      wire.Code
 	Path     string // create, sync
-	Data     []byte // getData, reconfig; sasl: the server's token
+	Data     []byte // getData
 	Stat     zk.Stat
-	Children []string // getChildren, getEphemerals
-	Number   int32    // getAllChildrenNumber
-	ACL      []zk.ACL // getACL; whoAmI: scheme and id
-	Results  []Result // multi, multiRead
+	Children []string // getChildren
+	ACL      []zk.ACL // getACL
+	Results  []Result // multi
 }
 
 // Result is the answer to one operation of a multi.
 type Result struct {
-	Op       wire.Op // the operation as the server answered it, or -1 with an error
-	Err      wire.Code
-	Path     string
-	Data     []byte
-	Stat     zk.Stat
-	Children []string
+	Op   wire.Op // the operation as the server answered it, or -1 with an error
+	Err  wire.Code
+	Path string
+	Stat zk.Stat
 }
 
 // Message is what a server sends on a connection, in order: a reply, a watch event, or the end of the connection.

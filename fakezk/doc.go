@@ -29,7 +29,7 @@
 //
 // # Fidelity
 //
-// Behaviour follows Apache ZooKeeper 3.8.0 as Debian 12 ships it; [Compat] selects other versions. Where ZooKeeper
+// Behaviour follows Apache ZooKeeper 3.8.0 as Debian 12 ships it. Where ZooKeeper
 // leaves an order open (child lists, the ephemerals of an expired session), the order is a hash of the name and of
 // Config.Order: arbitrary, but stable. Requests are carried out one at a time: the effects that only several requests
 // in ZooKeeper's pipeline can have on each other are not reproduced. docs/explanation/fidelity.md says what is left out.

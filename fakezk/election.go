@@ -2,8 +2,6 @@ package fakezk
 
 import (
 	"slices"
-
-	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // deposed is a leader that has lost its majority to another one and has not noticed it: until then it serves the
@@ -95,8 +93,8 @@ func (e *Ensemble) elect(now int64, leader int) {
 	}
 }
 
-// LoseQuorum takes the majority away: every server stops serving and closes its connections, accepts none but read-only
-// ones (Config.ReadOnly), and no session expires (Leader.lead gives up without a quorum for syncLimit ticks).
+// LoseQuorum takes the majority away: every server stops serving and closes its connections, accepts none,
+// and no session expires (Leader.lead gives up without a quorum for syncLimit ticks).
 func (e *Ensemble) LoseQuorum() {
 	e.Notice()
 	e.noQuorum = true
@@ -105,12 +103,11 @@ func (e *Ensemble) LoseQuorum() {
 	}
 }
 
-// RegainQuorum ends LoseQuorum. Connections to read-only servers are closed. Every server has all committed
+// RegainQuorum ends LoseQuorum. Every server has all committed
 // transactions. The leader, which is the same, begins a new epoch and gives each session its whole timeout
 // (SessionTrackerImpl).
 func (e *Ensemble) RegainQuorum(now int64) {
 	e.noQuorum = false
-	e.local.reset()
 	e.elect(now, e.Leader())
 }
 
@@ -120,38 +117,3 @@ func (e *Ensemble) Hangs(id ConnID) bool {
 	c := e.streams.byID(id)
 	return c != nil && c.open && c.hangs
 }
-
-// Without a quorum a server with Config.ReadOnly serves read-only clients (ReadOnlyZooKeeperServer). Their sessions are
-// local: no other server knows them, and they end when the quorum is back.
-
-// localSession opens a session at a server, or finds the one that goes on; nil if there is none. A session of the
-// ensemble is refused without an answer: it may live on elsewhere (ReadOnlyZooKeeperServer.validateSession).
-func (e *Ensemble) localSession(to *replica, r *ConnectRequest) (*session, error) {
-	switch {
-	case r.SessionID == 0:
-		return e.local.add(&session{id: to.nextSessionID(e.cfg.SessionBase)}), nil
-	case e.Alive(r.SessionID):
-		return nil, ErrNoQuorum
-	}
-	to.disconnect(r.SessionID, nil)
-	if s := e.local.resumed(r); s != nil && s.owner == to.index {
-		return s, nil
-	}
-	return nil, nil
-}
-
-// expireLocal ends the local sessions that are due.
-func (e *Ensemble) expireLocal(now int64) {
-	for i := 0; i < len(e.local); {
-		s := e.local[i]
-		if s.deadline > now {
-			i++
-			continue
-		}
-		e.local.end(s)
-		e.cluster.replicas[s.owner].disconnect(s.id, nil)
-	}
-}
-
-// refusesReadOnly reports which requests are answered NotReadOnly (ReadOnlyRequestProcessor.run).
-func refusesReadOnly(op wire.Op) bool { return op != wire.OpCloseSession && viaLeader(op) }

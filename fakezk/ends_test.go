@@ -16,7 +16,7 @@ import (
 // that falls, or, of the numbers of children, stays, as the znode's state before and after has it.
 func TestCountersEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := fakezk.New(fakezk.Config{Compat: fakezk.Compat{SequenceWraps: rapid.Bool().Draw(t, "wraps")}})
+		e := fakezk.New(fakezk.Config{SequenceWraps: rapid.Bool().Draw(t, "wraps")})
 		do := func(r fakezk.Request) wire.Code {
 			r.ACL, r.Version = zk.WorldACL(zk.PermAll), -1
 			return e.Admin(1, &r).Err

@@ -4,38 +4,18 @@ import "github.com/zktorture/zktorture/fakezk/wire"
 
 // Config describes an ensemble. The zero value is one server with ZooKeeper's defaults.
 type Config struct {
-	Replicas     int    // servers, 1 to 254; default 1. Replica 0 leads at first; who leads is never behind.
-	Tick         int64  // tickTime, ms; default 2000. Session expiry is rounded up to it.
-	MinSession   int64  // least session timeout, ms; default 2 ticks
-	MaxSession   int64  // greatest session timeout, ms; default 20 ticks
-	SyncLimit    int64  // ticks after which a leader notices that it is deposed; default 5, as in zoo_sample.cfg
-	ReapInterval int64  // znode.container.checkIntervalMs; default 60000
-	SessionBase  int64  // ids of sessions go on from here below the server's byte; ZooKeeper takes its clock; default 0
-	Order        uint64 // seed of the orders that ZooKeeper leaves open, as that of a child list
-	BufferMax    int64  // jute.maxbuffer: the longest request, bytes; default 1048575
-	TTL          bool   // zookeeper.extendedTypesEnabled: without it createTTL answers CodeUnimplemented
-	Super        string // superDigest, "user:base64(sha1(user:password))"; its bearer may do everything
-	Compat       Compat // version of ZooKeeper
-
-	// Members are the initial lines of /zookeeper/config, "server.1=host:port:port[:role][;[host:]port]" as in zoo.cfg.
-	// In the order of their numbers they are the replicas. Default: none, as on a standalone server.
-	Members []string
-
-	// Reconfig lets the super user change the members (reconfigEnabled). The replicas stay the same. With several
-	// replicas, missing Members are made up; a standalone server answers CodeUnimplemented.
-	Reconfig bool
-
-	// Users are the names and passwords for SASL DIGEST-MD5, as in the section Server of a JAAS configuration. They
-	// enable ACLs of scheme sasl; "super" passes all of them. Default: no login.
-	Users map[string]string
-
-	// EnforceQuota makes creations and changes of data beyond a hard limit fail (enforceQuota). Without it limits
-	// have no effect, but usage is counted.
-	EnforceQuota bool
-
-	// ReadOnly lets servers without a quorum serve clients whose ConnectRequest is ReadOnly (readonlymode.enabled, with
-	// localSessionsEnabled: ZooKeeper 3.8 gives a new session there no answer that a client can read otherwise).
-	ReadOnly bool
+	Replicas      int    // servers, 1 to 254; default 1. Replica 0 leads at first; who leads is never behind.
+	Tick          int64  // tickTime, ms; default 2000. Session expiry is rounded up to it.
+	MinSession    int64  // least session timeout, ms; default 2 ticks
+	MaxSession    int64  // greatest session timeout, ms; default 20 ticks
+	SyncLimit     int64  // ticks after which a leader notices that it is deposed; default 5, as in zoo_sample.cfg
+	ReapInterval  int64  // znode.container.checkIntervalMs; default 60000
+	SessionBase   int64  // ids of sessions go on from here below the server's byte; ZooKeeper takes its clock; default 0
+	Order         uint64 // seed of the orders that ZooKeeper leaves open, as that of a child list
+	SequenceWraps bool   // a counter of sequential children goes on from 2147483647 to -2147483648; else it sticks there, as in 3.8
+	BufferMax     int64  // jute.maxbuffer: the longest request, bytes; default 1048575
+	TTL           bool   // zookeeper.extendedTypesEnabled: without it createTTL answers CodeUnimplemented
+	Super         string // superDigest, "user:base64(sha1(user:password))"; its bearer may do everything
 }
 
 const (
@@ -53,9 +33,6 @@ func (c Config) WithDefaults() Config {
 	c.SyncLimit = orDefault(c.SyncLimit, 5)
 	c.ReapInterval = orDefault(c.ReapInterval, 60000)
 	c.BufferMax = orDefault(c.BufferMax, bufferMax)
-	if c.Reconfig && c.Replicas > 1 && len(c.Members) == 0 {
-		c.Members = madeUpMembers(c.Replicas)
-	}
 	return c
 }
 
@@ -68,10 +45,9 @@ func orDefault(v, otherwise int64) int64 {
 
 // Hooks are called by an ensemble that changes, and may not call it. nil is none.
 type Hooks struct {
-	OnCommit      func(Change)          // for each elementary change when the leader commits it
-	OnTransaction func(Transaction)     // for each transaction before the leader applies it
-	OnEvent       func(ConnID, Message) // when a watch event enters a connection's queue
-	OnQueued      func(ConnID)          // when anything does, the end of the connection included
+	OnCommit func(Change)          // for each elementary change when the leader commits it
+	OnEvent  func(ConnID, Message) // when a watch event enters a connection's queue
+	OnQueued func(ConnID)          // when anything does, the end of the connection included
 }
 
 // Ensemble is the state machine: a cluster of replicas, each with its tree, its watches and the connections to it, and
@@ -85,7 +61,6 @@ type Ensemble struct {
 	noQuorum bool
 
 	sessions sessions
-	local    sessions // of read-only servers
 	proposer proposer
 	edits    []edit // of the transaction that is made; memory
 	reaper   reaper
@@ -107,11 +82,7 @@ func (e *Ensemble) Reset(cfg Config) {
 	e.cluster.reset(e.cfg.Replicas, &e.cfg, &e.streams)
 	e.admin = connection{replica: e.cluster.leader(), super: true, session: &session{}}
 	e.proposer.reset(&e.cluster.leader().tree)
-	for _, r := range e.cluster.replicas {
-		r.configure(e.proposer.members.text(), 0, 0)
-	}
 	e.sessions.reset()
-	e.local.reset()
 	e.streams.list = e.streams.list[:0]
 	e.noQuorum, e.reaper.at = false, 0
 }
@@ -130,9 +101,6 @@ func (e *Ensemble) commitOne(t transaction, x edit) {
 // element for each edit and receives the Stats that are asked for.
 func (e *Ensemble) commit(t transaction, results []Result) {
 	t.zxid = e.cluster.nextZxid()
-	if e.OnTransaction != nil {
-		e.OnTransaction(recordOf(&t, e.sessions))
-	}
 	e.cluster.commit(&t, results, func(x *edit, n *node) { e.announce(&t, x, n) })
 	clear(t.edits)
 }

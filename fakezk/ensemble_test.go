@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/goclient"
-	"github.com/zktorture/zktorture/fakezk/versions"
 	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
@@ -45,27 +43,6 @@ func TestPassword(t *testing.T) {
 	}
 	if got := fakezk.Password(42 ^ 0xb3415c00); !slices.Equal(got, want) {
 		t.Errorf("password % x, want % x", got, want)
-	}
-}
-
-func TestVersionWraps(t *testing.T) {
-	newer := fakezk.Compat{VersionSkipsMinusOne: true}
-	for _, c := range []struct {
-		compat   fakezk.Compat
-		from, to int32
-	}{
-		{fakezk.Compat{}, -2, -1}, {newer, -2, 0}, {newer, -1, 0}, {newer, 0, 1},
-		{fakezk.Compat{}, math.MaxInt32, math.MinInt32}, {newer, math.MaxInt32, math.MinInt32},
-	} {
-		if got := c.compat.NextVersion(c.from); got != c.to {
-			t.Errorf("%+v: %d follows %d, want %d", c.compat, got, c.from, c.to)
-		}
-	}
-}
-
-func TestCompatUnknown(t *testing.T) {
-	if _, err := versions.Compat("2.0"); err == nil || !strings.Contains(err.Error(), "2.0") {
-		t.Errorf("error %v", err)
 	}
 }
 

@@ -92,9 +92,6 @@ func (r *replica) checkWatches() error {
 	return nil
 }
 
-// NextVersion is what follows a version.
-func (c Compat) NextVersion(v int32) int32 { return c.next(v) }
-
 const (
 	LogMax   = logMax
 	QueueMax = queueMax

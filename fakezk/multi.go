@@ -1,6 +1,10 @@
 package fakezk
 
-import "github.com/zktorture/zktorture/fakezk/wire"
+import (
+	"slices"
+
+	"github.com/zktorture/zktorture/fakezk/wire"
+)
 
 // multi carries out all operations or none. The header's error is 0 either way; if one fails, those before it answer
 // 0, it answers its code, and those after it RuntimeInconsistency (FinalRequestProcessor, case multi). Only a multi
@@ -38,7 +42,7 @@ func fail(results []Result, failed int, code wire.Code) {
 // first that fails.
 func (p *proposer) prepareMulti(c *connection, ops []Request, results []Result, edits []edit) ([]edit, wire.Code) {
 	defer clear(p.pending)
-	if count(ops, multiOperation) < len(ops) {
+	if slices.ContainsFunc(ops, func(r Request) bool { return !multiOperation(r.Op) }) {
 		return edits, wire.CodeMarshalling
 	}
 	for i := range ops {
@@ -52,7 +56,6 @@ func (p *proposer) prepareMulti(c *connection, ops []Request, results []Result, 
 		}
 		p.foresee(&x)
 		results[i] = multiResult(op, x.path)
-		x.acl = rewritten(x.acl)
 		edits = append(edits, x)
 	}
 	return edits, wire.CodeOK
@@ -93,46 +96,4 @@ func multiResult(op wire.Op, path string) Result {
 		return Result{Op: wire.OpCreate2, Path: path}
 	}
 	return Result{Op: op}
-}
-
-// answerMax bounds what a multiRead is answered with, in bytes: four times what Java's client takes of a server at
-// most. With a request of some kilobytes a client could ask for gigabytes. Then the server hangs up.
-const answerMax = 16 << 20
-
-// multiRead answers each read on its own, from one moment. It leaves no watches. Writes are found out at the first one,
-// when the error's reply has a list already; reads and writes together before that.
-func (c *connection) multiRead(r *Request, reply *Response) {
-	if reads := count(r.Ops, multiReading); reads < len(r.Ops) {
-		reply.Err = wire.CodeMarshalling
-		if count(r.Ops, multiOperation) == len(r.Ops) {
-			reply.Results = []Result{}
-		}
-		return
-	}
-	results, length := make([]Result, len(r.Ops)), 0
-	for i := range r.Ops {
-		var one Response
-		unwatched := Request{Op: r.Ops[i].Op, Path: r.Ops[i].Path}
-		c.read(&unwatched, &one)
-		results[i] = Result{Op: r.Ops[i].Op, Err: one.Err, Data: one.Data, Stat: one.Stat, Children: one.Children}
-		if one.Err != wire.CodeOK {
-			results[i].Op = wire.OpError
-		}
-		if length += results[i].length(); length > answerMax {
-			c.hangUp()
-			return
-		}
-	}
-	reply.Results = results
-}
-
-func multiReading(op wire.Op) bool { return op == wire.OpGetData || op == wire.OpGetChildren }
-
-func count(ops []Request, is func(wire.Op) bool) (n int) {
-	for i := range ops {
-		if is(ops[i].Op) {
-			n++
-		}
-	}
-	return n
 }

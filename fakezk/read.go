@@ -2,7 +2,6 @@ package fakezk
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/go-zookeeper/zk"
 
@@ -14,22 +13,16 @@ func (c *connection) read(r *Request, reply *Response) {
 	switch r.Op {
 	case wire.OpExists:
 		c.exists(r, reply)
-	case wire.OpGetData, wire.OpGetChildren, wire.OpGetChildren2, wire.OpCountChildren:
+	case wire.OpGetData, wire.OpGetChildren, wire.OpGetChildren2:
 		c.get(r, reply)
 	case wire.OpGetACL:
 		c.getACL(r, reply)
-	case wire.OpMultiRead:
-		c.multiRead(r, reply)
-	case wire.OpGetEphemerals:
-		reply.Children = c.ephemerals(r.Path)
-	case wire.OpWhoAmI:
-		reply.ACL = mapped(c.whoAmI(), inACL(encoded))
 	case wire.OpSetWatches, wire.OpSetWatches2:
 		c.resumeWatches(r)
 	case wire.OpAddWatch:
 		reply.Err = c.addWatch(r)
-	case wire.OpCheckWatches, wire.OpRemoveWatches:
-		reply.Err = c.matchWatches(r)
+	case wire.OpRemoveWatches:
+		reply.Err = c.removeWatches(r)
 	default:
 		reply.Err = wire.CodeUnimplemented
 	}
@@ -42,10 +35,6 @@ func (c *connection) exists(r *Request, reply *Response) {
 		return
 	}
 	n := c.replica.nodes[r.Path]
-	if n != nil && c.replica.compat.ExistsNeedsRead && !c.admits(n.acl, zk.PermRead) {
-		reply.Err = wire.CodeNoAuth
-		return
-	}
 	if r.Watch {
 		c.arm(&c.replica.data, r.Path, modeOneShot)
 	}
@@ -82,12 +71,6 @@ func (c *connection) get(r *Request, reply *Response) {
 		reply.Children = c.replica.streams.blocks.namesOf(n)
 	case wire.OpGetChildren2:
 		reply.Children, reply.Stat = c.replica.streams.blocks.namesOf(n), n.stat()
-	case wire.OpCountChildren:
-		reply.Number = n.descendants()
-		if r.Path == "" { // the server counts the names that begin with "/", and so the root's other one
-			reply.Number++
-		}
-		return
 	}
 	if r.Watch {
 		table := &c.replica.child
@@ -105,23 +88,10 @@ func (c *connection) getACL(r *Request, reply *Response) {
 		return
 	}
 	reply.Stat = n.stat()
-	reply.ACL = mapped(n.acl, inACL(encoded))
+	reply.ACL = slices.Clone(n.acl)
 	if !c.admits(n.acl, zk.PermAdmin) {
 		redact(reply.ACL)
 	}
-}
-
-// ephemerals lists the session's ephemeral nodes whose path begins with the prefix.
-func (c *connection) ephemerals(prefix string) []string {
-	if c.session.id == 0 { // Admin's; the tree keeps containers under 0
-		return []string{}
-	}
-	paths := c.replica.ownedBy(c.session.id)
-	javaSpace := func(r rune) bool { return r <= ' ' } // String.trim
-	if trimmed := strings.TrimFunc(prefix, javaSpace); trimmed == "" || trimmed == "/" {
-		return paths
-	}
-	return slices.DeleteFunc(paths, func(path string) bool { return !strings.HasPrefix(path, prefix) })
 }
 
 // addWatch checks neither existence nor ACL.

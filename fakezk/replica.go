@@ -23,7 +23,7 @@ type replica struct {
 }
 
 func (r *replica) reset(cfg *Config) {
-	r.tree.reset(cfg.Order, cfg.Compat)
+	r.tree.reset(cfg.Order, cfg.SequenceWraps)
 	r.applied, r.lagging, r.sessions = 0, false, 0
 	r.connections = r.connections[:0]
 	r.data.reset()
@@ -60,7 +60,7 @@ func (r *replica) applyEdit(t *transaction, x *edit, announce func(*edit, *node)
 	switch x.op {
 	case wire.OpCreate:
 		n = r.create(x, t.zxid, t.time)
-	case wire.OpDelete, wire.OpSetData, wire.OpSetACL, wire.OpReconfig:
+	case wire.OpDelete, wire.OpSetData, wire.OpSetACL:
 		n = r.nodes[x.path]
 		n.version, n.aversion = cmp.Or(int32(x.owner), n.version), cmp.Or(int32(x.owner), n.aversion) // Since, which a setData alone may have
 	case wire.OpCheck:
@@ -88,9 +88,6 @@ func (r *replica) applyEdit(t *transaction, x *edit, announce func(*edit, *node)
 		r.fire(&r.data, zk.EventNodeDataChanged, n)
 	case wire.OpSetACL:
 		r.setACL(n, x.acl)
-	case wire.OpReconfig:
-		r.configure(x.data, t.zxid, t.time)
-		r.fire(&r.data, zk.EventNodeDataChanged, n)
 	}
 }
 
@@ -114,7 +111,7 @@ func (r *replica) send(hits, suppressed []*connection, event zk.EventType, n *no
 		if slices.Contains(suppressed, c) {
 			continue
 		}
-		if r.compat.NoEventACLFilter || c.admits(n.acl, zk.PermRead) {
+		if c.admits(n.acl, zk.PermRead) {
 			c.sendEvent(event, n.path)
 		}
 	}

@@ -48,7 +48,7 @@ var genStep = rapid.Custom(func(t *rapid.T) step {
 	case "write":
 		s.Request = genAny.Draw(t, "request")
 	case "auth":
-		op := rapid.SampledFrom([]wire.Op{wire.OpAuth, wire.OpWhoAmI}).Draw(t, "op")
+		op := rapid.SampledFrom([]wire.Op{wire.OpAuth, wire.OpGetACL}).Draw(t, "op")
 		s.Request = fakezk.Request{Op: op, Scheme: "digest"}
 		s.Request.Auth = rapid.SampledFrom([][]byte{[]byte("u:p"), []byte("v:p")}).Draw(t, "secret")
 	case "read", "watch":

@@ -16,13 +16,8 @@ func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
 		c.hangUp()
 		return
 	}
-	r = received(r)
-	switch r.Op {
-	case wire.OpAuth:
+	if r.Op == wire.OpAuth {
 		c.authenticate(r, e.cfg.Super)
-		return
-	case wire.OpSASL:
-		c.login(r, &e.cfg)
 		return
 	}
 	if c.session.closed && viaLeader(r.Op) {
@@ -33,9 +28,7 @@ func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
 		c.session.touch(now, c.timeout, e.cfg.Tick)
 	}
 	switch {
-	case e.noQuorum && refusesReadOnly(r.Op):
-		c.reply(wire.CodeNotReadOnly, c.replica.zxid)
-	case !e.cfg.Compat.knows(r.Op):
+	case !r.Op.Known():
 		c.refuse()
 	case e.cluster.old.is(c.replica) && proposed(r.Op):
 		c.hangs = true
@@ -55,13 +48,10 @@ func (e *Ensemble) Malformed(now int64, id ConnID, op wire.Op) {
 	switch {
 	case c == nil || !c.open || c.hangs:
 		return
-	case op == wire.OpAuth || op == wire.OpSASL:
+	case op == wire.OpAuth:
 		c.hangUp()
 		return
-	case e.noQuorum && refusesReadOnly(op):
-		c.reply(wire.CodeNotReadOnly, c.replica.zxid)
-		return
-	case !e.cfg.Compat.knows(op):
+	case !op.Known():
 		c.refuse()
 		return
 	case e.cluster.old.is(c.replica) && proposed(op):
@@ -135,14 +125,13 @@ func (e *Ensemble) respond(now int64, c *connection, r *Request) {
 func (e *Ensemble) answer(now int64, c *connection, r *Request, reply *Response) {
 	switch {
 	case r.Op == wire.OpPing:
-	case r.Op == wire.OpCloseSession && e.noQuorum:
-		e.local.end(c.session)
 	case r.Op == wire.OpCloseSession:
 		e.endSession(now, c.session, c)
 	case r.Op == wire.OpSync:
-		reply.Path = encoded(r.Path)
-	case r.Op == wire.OpReconfig:
-		e.reconfig(now, c, r, reply)
+		reply.Path = r.Path
+	case r.Op == wire.OpReconfig: // Config has no reconfigEnabled, which is ZooKeeper's default, too
+		reply.Err = wire.CodeReconfigDisabled
+		e.commit(transaction{time: now, session: c.session.id}, nil)
 	case r.Op == wire.OpMulti:
 		e.multi(now, c, r, reply)
 	case isWrite(r.Op):
@@ -160,11 +149,11 @@ func (e *Ensemble) answer(now int64, c *connection, r *Request, reply *Response)
 func (e *Ensemble) Admin(now int64, r *Request) Response {
 	var reply Response
 	switch r.Op {
-	case wire.OpCloseSession, wire.OpAuth, wire.OpSASL, wire.OpSetWatches, wire.OpSetWatches2,
-		wire.OpAddWatch, wire.OpCheckWatches, wire.OpRemoveWatches, wire.OpCheck:
+	case wire.OpCloseSession, wire.OpAuth, wire.OpSetWatches, wire.OpSetWatches2,
+		wire.OpAddWatch, wire.OpRemoveWatches, wire.OpCheck:
 		reply.Err = wire.CodeUnimplemented
 	default:
-		unwatched := *received(r)
+		unwatched := *r
 		unwatched.Watch = false
 		e.answer(now, &e.admin, &unwatched, &reply)
 	}

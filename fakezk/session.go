@@ -28,7 +28,6 @@ type ConnectRequest struct {
 	SessionID int64  // 0 for a new session
 	Password  []byte // of the session
 	Address   string // of the client, for ACLs of scheme ip; default 127.0.0.1
-	ReadOnly  bool   // a server without a quorum would do, see Config.ReadOnly
 }
 
 const loopback = "127.0.0.1"
@@ -38,7 +37,6 @@ type ConnectResponse struct {
 	SessionID int64 // 0: refused, the session is unknown or has expired, or the password is wrong
 	Timeout   int64 // as negotiated, ms
 	Password  []byte
-	ReadOnly  bool // the server has no quorum
 }
 
 // session as the leader knows it.
@@ -121,13 +119,13 @@ func (e *Ensemble) Connect(now int64, replica int, r ConnectRequest) (ConnID, Co
 	if to == nil {
 		return -1, ConnectResponse{}, ErrNoReplica
 	}
-	answer := ConnectResponse{ReadOnly: e.noQuorum, Timeout: min(max(r.Timeout, e.cfg.MinSession), e.cfg.MaxSession)}
+	answer := ConnectResponse{Timeout: min(max(r.Timeout, e.cfg.MinSession), e.cfg.MaxSession)}
 	s, err := e.sessionFor(now, to, &r, answer.Timeout)
 	switch {
 	case err != nil:
 		return -1, ConnectResponse{}, err
 	case s == nil:
-		return -1, ConnectResponse{ReadOnly: e.noQuorum}, nil
+		return -1, ConnectResponse{}, nil
 	}
 	c := e.streams.attach(to, s, answer.Timeout, cmp.Or(r.Address, loopback))
 	s.touch(now, answer.Timeout, e.cfg.Tick)
@@ -142,12 +140,10 @@ func (e *Ensemble) Connect(now int64, replica int, r ConnectRequest) (ConnID, Co
 // session's end.
 func (e *Ensemble) sessionFor(now int64, to *replica, r *ConnectRequest, timeout int64) (*session, error) {
 	switch {
-	case e.noQuorum && !(e.cfg.ReadOnly && r.ReadOnly):
+	case e.noQuorum:
 		return nil, ErrNoQuorum
 	case r.LastZxid > to.zxid:
 		return nil, errBehind
-	case e.noQuorum:
-		return e.localSession(to, r)
 	case e.cluster.old.is(to):
 		return e.cluster.old.resumed(now, to, r)
 	case r.SessionID == 0:
@@ -184,7 +180,7 @@ func (e *Ensemble) Alive(session int64) bool { return e.sessions.byID(session) !
 
 // Touch prolongs a session, as a ping does.
 func (e *Ensemble) Touch(now int64, session int64) {
-	if s := cmp.Or(e.sessions.byID(session), e.local.byID(session)); s != nil {
+	if s := e.sessions.byID(session); s != nil {
 		s.touch(now, s.timeout, e.cfg.Tick)
 	}
 }
@@ -197,10 +193,9 @@ func (e *Ensemble) Ping(now int64, id ConnID) {
 }
 
 // Tick lets time pass: it expires the sessions that are due, by id, removes containers and TTL nodes that are due, and
-// lets a deposed leader notice it. Without a quorum only sessions of read-only servers expire.
+// lets a deposed leader notice it. Without a quorum nothing happens.
 func (e *Ensemble) Tick(now int64) {
 	if e.noQuorum {
-		e.expireLocal(now)
 		return
 	}
 	for i := 0; i < len(e.sessions); {
@@ -253,4 +248,12 @@ func (e *Ensemble) endSession(now int64, s *session, closer *connection) {
 	}
 	e.edits = edits
 	e.commit(transaction{time: now, session: s.id, edits: edits, closer: closer}, nil)
+}
+
+// SkipTo lets the transactions of an ensemble that has none go on from a zxid.
+func (e *Ensemble) SkipTo(zxid int64) {
+	e.cluster.epoch = zxid >> 32
+	for _, r := range e.cluster.replicas {
+		r.zxid = zxid
+	}
 }

@@ -14,7 +14,7 @@ import (
 func TestSize(t *testing.T) {
 	for op := wire.Op(-20); op < 200; op++ {
 		record := wire.NewRequest(op)
-		if record == nil {
+		if record == nil || op == wire.OpReconfig { // what that asks for is not read
 			continue
 		}
 		rapid.Check(t, func(t *rapid.T) {

@@ -57,7 +57,7 @@ func (v View) StateHash(e *Ensemble, apart ...ConnID) uint64 {
 	for i := len(e.cluster.log) - behind; i < len(e.cluster.log); i++ {
 		e.cluster.log[i].add(&d)
 	}
-	for _, all := range [...]sessions{e.sessions, e.local, e.cluster.old.sessions} {
+	for _, all := range [...]sessions{e.sessions, e.cluster.old.sessions} {
 		all.addTo(&d)
 	}
 	return uint64(d)
@@ -160,7 +160,7 @@ func (r *Response) AddTo(d *digest.Sum, zxid bool) {
 	if zxid {
 		d.Int(r.Zxid)
 	}
-	d.Ints(int64(r.Err), int64(r.Number))
+	d.Ints(int64(r.Err))
 	d.Text(r.Path)
 	d.Bytes(r.Data)
 	addStat(d, &r.Stat)
@@ -170,9 +170,7 @@ func (r *Response) AddTo(d *digest.Sum, zxid bool) {
 		x := &r.Results[i]
 		d.Ints(int64(x.Op), int64(x.Err))
 		d.Text(x.Path)
-		d.Bytes(x.Data)
 		addStat(d, &x.Stat)
-		d.Texts(x.Children)
 	}
 }
 
@@ -192,12 +190,12 @@ func addACL(d *digest.Sum, list []zk.ACL) {
 
 // AddTo adds the request to a hash.
 func (r *Request) AddTo(d *digest.Sum) {
-	d.Ints(int64(r.Op), int64(r.Flags), r.TTL, int64(r.Version), int64(r.Kind), r.RelativeZxid, r.ConfigVersion)
+	d.Ints(int64(r.Op), int64(r.Flags), r.TTL, int64(r.Version), int64(r.Kind), r.RelativeZxid)
 	d.Bool(r.Watch)
-	for _, text := range [...]string{r.Path, r.Joining, r.Leaving, r.Scheme} {
+	for _, text := range [...]string{r.Path, r.Scheme} {
 		d.Text(text)
 	}
-	for _, b := range [...][]byte{r.Data, r.Members, r.Auth} {
+	for _, b := range [...][]byte{r.Data, r.Auth} {
 		d.Bool(b == nil)
 		d.Bytes(b)
 	}

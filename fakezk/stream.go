@@ -20,8 +20,7 @@ type connection struct {
 	address string
 	ids     []identity
 	super   bool
-	sasl    *digestMD5 // nil: no login has begun
-	watches int        // entries in the replica's tables
+	watches int // entries in the replica's tables
 	queue   []Message
 	head    int
 }

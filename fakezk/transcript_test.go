@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zktorture/zktorture/fakezk"
-	"github.com/zktorture/zktorture/fakezk/versions"
 	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
@@ -211,18 +210,10 @@ func (x *transcript) look(w []string) bool {
 }
 
 func (x *transcript) reset(o options) {
-	compat, err := versions.Compat("3.8.0-debian")
-	if version, ok := o["compat"]; ok {
-		compat, err = versions.Compat(version)
-	}
-	if err != nil {
-		x.t.Fatal(err)
-	}
-	compat.SequenceWraps = o["wraps"] == "true"
 	x.now, x.clients, x.names = 0, map[string]*player{}, nil
 	x.servers.Reset(fakezk.Config{
 		Replicas: int(x.number(o, "replicas", 1)), Tick: x.number(o, "tick", 0),
-		TTL: o["ttl"] == "true", Super: o["super"], Compat: compat,
+		TTL: o["ttl"] == "true", Super: o["super"], SequenceWraps: o["wraps"] == "true",
 	})
 }
 
@@ -271,12 +262,11 @@ var operations = map[string]wire.Op{
 	"delete": wire.OpDelete, "set": wire.OpSetData, "setacl": wire.OpSetACL, "check": wire.OpCheck,
 	"multi":  wire.OpMulti,
 	"exists": wire.OpExists, "get": wire.OpGetData, "ls": wire.OpGetChildren, "ls2": wire.OpGetChildren2,
-	"getacl": wire.OpGetACL, "count": wire.OpCountChildren, "multiread": wire.OpMultiRead,
-	"ephemerals": wire.OpGetEphemerals,
-	"whoami":     wire.OpWhoAmI, "sync": wire.OpSync, "ping": wire.OpPing, "close": wire.OpCloseSession,
+	"getacl": wire.OpGetACL,
+	"sync":   wire.OpSync, "ping": wire.OpPing, "close": wire.OpCloseSession,
 	"auth":       wire.OpAuth,
 	"setwatches": wire.OpSetWatches, "setwatches2": wire.OpSetWatches2, "addwatch": wire.OpAddWatch,
-	"checkwatches": wire.OpCheckWatches, "removewatches": wire.OpRemoveWatches, "unknown": 77,
+	"removewatches": wire.OpRemoveWatches, "unknown": 77,
 }
 
 // request reads: operation [path] [w] [data=…] [flags=n] [version=n] [ttl=ms] [kind=n] [acl=perms/scheme/id,…]
@@ -289,7 +279,7 @@ func (x *transcript) request(w []string) *fakezk.Request {
 	if !ok {
 		x.t.Fatalf("unknown command %q", strings.Join(w, " "))
 	}
-	if op == wire.OpMulti || op == wire.OpMultiRead {
+	if op == wire.OpMulti {
 		return &fakezk.Request{Op: op, Ops: x.requests(w[1:])}
 	}
 	o := x.options(w[1:])
@@ -371,9 +361,6 @@ func showReply(r *fakezk.Response) string {
 		s += fmt.Sprintf(" error %d", r.Err)
 	}
 	s += showResult(r.Path, r.Data, r.Children, r.Stat)
-	if r.Number != 0 {
-		s += fmt.Sprintf(" number %d", r.Number)
-	}
 	for _, a := range r.ACL {
 		s += fmt.Sprintf(" %d/%s/%s", a.Perms, a.Scheme, a.ID)
 	}
@@ -382,7 +369,7 @@ func showReply(r *fakezk.Response) string {
 	}
 	for _, one := range r.Results {
 		s += fmt.Sprintf("\n    type %d error %d%s", one.Op, one.Err,
-			showResult(one.Path, one.Data, one.Children, one.Stat))
+			showResult(one.Path, nil, nil, one.Stat))
 	}
 	return s
 }

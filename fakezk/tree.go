@@ -93,16 +93,14 @@ type tree struct {
 	lists [][]*node // memory for owned
 	spare []siblings
 
-	quotas map[string]bool // paths that have one
-
-	seed   uint64
-	compat Compat
+	seed  uint64
+	wraps bool // Config.SequenceWraps
 }
 
 // mapMax bounds the maps that a reset clears: clearing takes time in proportion to the greatest size ever.
 const mapMax = 1024
 
-func (t *tree) reset(seed uint64, compat Compat) {
+func (t *tree) reset(seed uint64, wraps bool) {
 	if t.root != nil {
 		t.recycle(t.root)
 	}
@@ -110,26 +108,16 @@ func (t *tree) reset(seed uint64, compat Compat) {
 		t.keepList(list)
 	}
 	t.nodes, t.owned = emptied(t.nodes), emptied(t.owned)
-	t.zxid, t.seed, t.compat = 0, seed, compat
-	clear(t.quotas)
+	t.zxid, t.seed, t.wraps = 0, seed, wraps
 	t.root = t.fresh()
 	t.root.path, t.root.data, t.root.acl = "/", []byte{}, openACL
 	t.nodes["/"], t.nodes[""] = t.root, t.root
-	for _, path := range [...]string{"/zookeeper", "/zookeeper/quota", configPath} {
+	for _, path := range [...]string{"/zookeeper", "/zookeeper/quota", "/zookeeper/config"} {
 		n := t.link(path)
 		n.data, n.acl = []byte{}, openACL
 	}
-	config := t.nodes[configPath]
+	config := t.nodes["/zookeeper/config"]
 	config.acl, config.aversion = configACL, -1
-}
-
-// configure says who the members are. A server that is alone does not; with others the version is always -1
-// (ZKDatabase.initConfigInZKDatabase).
-func (t *tree) configure(text []byte, zxid, now int64) {
-	if len(text) > 0 {
-		config := t.nodes[configPath]
-		config.data, config.version, config.mzxid, config.mtime = text, -1, zxid, now
-	}
 }
 
 func emptied[K comparable, V any](m map[K]V) map[K]V {
@@ -197,13 +185,12 @@ func (t *tree) create(x *edit, zxid, now int64) *node {
 	n.czxid, n.mzxid, n.pzxid, n.ctime, n.mtime = zxid, zxid, zxid, now, now
 	t.own(n, x.owner)
 	t.count(n.parent, zxid)
-	t.quotaCreated(n)
 	return n
 }
 
-// count notes a creation below n. A counter at its end sticks there, and pzxid with it, unless Compat.SequenceWraps.
+// count notes a creation below n. A counter at its end sticks there, and pzxid with it, unless Config.SequenceWraps.
 func (t *tree) count(n *node, zxid int64) {
-	if n.created == math.MaxInt32 && !t.compat.SequenceWraps {
+	if n.created == math.MaxInt32 && !t.wraps {
 		return
 	}
 	n.created++
@@ -269,27 +256,16 @@ func (t *tree) remove(n *node, zxid int64) {
 	n.parent.pzxid = zxid
 	t.disown(n)
 	delete(t.nodes, n.path)
-	t.quotaDeleted(n)
 	t.release(n)
 }
 
 // set replaces the data (DataTree.setData).
 func (t *tree) set(n *node, data []byte, zxid, now int64) {
-	grown := int64(len(data) - len(n.data))
 	n.data, n.mzxid, n.mtime = data, zxid, now
-	n.version = t.compat.next(n.version)
-	t.charge(n.path, grown, 0)
+	n.version = n.version + 1
 }
 
 // setACL replaces the list; nothing else of the Stat but aversion shows it (DataTree.setACL).
 func (t *tree) setACL(n *node, acl []zk.ACL) {
-	n.acl, n.aversion = acl, t.compat.next(n.aversion)
-}
-
-// next is the version after v.
-func (c Compat) next(v int32) int32 {
-	if v++; v == -1 && c.VersionSkipsMinusOne {
-		return 0
-	}
-	return v
+	n.acl, n.aversion = acl, n.aversion+1
 }

@@ -33,8 +33,8 @@ type watchTable struct {
 
 func (t *watchTable) reset() { t.lists, t.recursive = emptied(t.lists), 0 }
 
-// arm adds a watch. An older one of the connection on the path is replaced, or with Compat.WatchModesApart kept.
-func (t *watchTable) arm(path string, c *connection, mode watchModes, apart bool) {
+// arm adds a watch. An older one of the connection on the path is replaced.
+func (t *watchTable) arm(path string, c *connection, mode watchModes) {
 	list := t.lists[path]
 	i := slices.IndexFunc(list, func(w watcher) bool { return w.c == c })
 	if i < 0 {
@@ -47,9 +47,6 @@ func (t *watchTable) arm(path string, c *connection, mode watchModes, apart bool
 		return
 	}
 	old := list[i].modes
-	if apart {
-		mode |= old
-	}
 	list[i].modes = mode
 	t.recount(old, mode)
 }
@@ -156,7 +153,7 @@ func appendRecursive(list []watcher, hits []*connection) []*connection {
 
 // arm registers a watch in one of the server's tables.
 func (c *connection) arm(t *watchTable, path string, mode watchModes) {
-	t.arm(path, c, mode, c.replica.compat.WatchModesApart)
+	t.arm(path, c, mode)
 }
 
 // resumeWatches re-arms the watches of a reconnected client, or tells it at once what it has missed
@@ -187,7 +184,7 @@ func (c *connection) resumeWatches(r *Request) {
 func (c *connection) resumeWatch(t *watchTable, path string, n *node, changed bool, event zk.EventType) {
 	switch {
 	case n == nil:
-		c.sendEvent(zk.EventNodeDeleted, encoded(path))
+		c.sendEvent(zk.EventNodeDeleted, path)
 	case changed:
 		c.sendEvent(event, path)
 	default:
@@ -202,56 +199,27 @@ func (c *connection) armBoth(paths []string, mode watchModes) {
 	}
 }
 
-// Kinds of checkWatches and removeWatches (Watcher.WatcherType).
+// Kinds of removeWatches (Watcher.WatcherType).
 const (
 	kindChildren = 1
 	kindData     = 2
 	kindAny      = 3
 )
 
-// matchWatches looks for watches of a kind, or removes them.
-func (c *connection) matchWatches(r *Request) wire.Code {
+// removeWatches removes watches of a kind.
+func (c *connection) removeWatches(r *Request) wire.Code {
 	if r.Kind < kindChildren || r.Kind > kindAny {
 		return wire.CodeMarshalling
 	}
-	match := (*watchTable).disarm
-	if r.Op == wire.OpCheckWatches {
-		match = c.replica.compat.checkWatches()
-		if c.replica.compat.climbs() && (r.Kind != kindData && c.replica.child.climbsOut(r.Path) ||
-			r.Kind != kindChildren && c.replica.data.climbsOut(r.Path)) {
-			return wire.CodeMarshalling
-		}
-	}
 	found := false
 	if r.Kind != kindData {
-		found = match(&c.replica.child, r.Path, c)
+		found = c.replica.child.disarm(r.Path, c)
 	}
 	if r.Kind != kindChildren {
-		found = match(&c.replica.data, r.Path, c) || found
+		found = c.replica.data.disarm(r.Path, c) || found
 	}
 	if !found {
 		return wire.CodeNoWatcher
 	}
 	return wire.CodeOK
-}
-
-// climbs reports whether checkWatches looks at the parents of a path, as from 3.6 to 3.8
-// (WatchManager.containsWatcher).
-func (c Compat) climbs() bool { return !c.NoOps36 && !c.WatchModesApart }
-
-// climbsOut reports whether the look at parents ends in an exception: they need a slash (PathParentIterator.next).
-func (t *watchTable) climbsOut(path string) bool {
-	if path == "" || path[0] == '/' {
-		return false
-	}
-	return !strings.Contains(path, "/") || len(t.lists[path]) == 0 && t.recursive > 0
-}
-
-// checkWatches is what checkWatches asks of a table. From 3.6 to 3.8 a watch of any connection will do
-// (WatchManager.containsWatcher), but none under the root's empty name (PathParentIterator).
-func (c Compat) checkWatches() func(t *watchTable, path string, c *connection) bool {
-	if !c.climbs() {
-		return (*watchTable).has
-	}
-	return func(t *watchTable, path string, _ *connection) bool { return path != "" && len(t.lists[path]) > 0 }
 }

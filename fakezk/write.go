@@ -26,15 +26,11 @@ type record struct {
 type proposer struct {
 	cfg     *Config
 	tree    *tree             // the leader's
-	members membership        // in the configuration, …
-	first   membership        // … and those of the beginning
 	pending map[string]record // what the earlier operations of a multi have changed
 }
 
 func (p *proposer) reset(tree *tree) {
 	p.tree = tree
-	p.first = initialMembers(*p.cfg)
-	p.members = p.first
 	clear(p.pending)
 }
 
@@ -68,7 +64,7 @@ func (p *proposer) foresee(x *edit) {
 		p.pending[x.path] = record{}
 	case wire.OpSetData:
 		rec := p.look(x.path)
-		rec.version, rec.length = p.cfg.Compat.next(cmp.Or(int32(x.owner), rec.version)), len(x.data)
+		rec.version, rec.length = cmp.Or(int32(x.owner), rec.version)+1, len(x.data)
 		p.pending[x.path] = rec
 	}
 }
@@ -117,7 +113,7 @@ func (p *proposer) prepareCreate(c *connection, r *Request, op wire.Op) (edit, w
 	if !splittable(r.Path) {
 		return edit{}, wire.CodeBadArguments
 	}
-	acl, ok := c.fixACL(r.ACL, p.cfg.Users != nil)
+	acl, ok := c.fixACL(r.ACL)
 	if !ok {
 		return edit{}, wire.CodeInvalidACL
 	}
@@ -151,7 +147,7 @@ func (p *proposer) place(c *connection, r *Request) (string, wire.Code) {
 	case isEphemeral(parent.owner):
 		return "", wire.CodeNoChildrenForEphemerals
 	}
-	return path, p.overQuota(path, int64(len(r.Data)), 1)
+	return path, wire.CodeOK
 }
 
 // Flags of create (CreateMode): 0 persistent, 1 ephemeral, 2 sequential, 3 both, 4 container, 5 TTL, 6 sequential TTL.
@@ -233,7 +229,7 @@ func (p *proposer) prepareSetACL(c *connection, r *Request) (edit, wire.Code) {
 	if !serverPath(r.Path) {
 		return edit{}, wire.CodeBadArguments
 	}
-	acl, ok := c.fixACL(r.ACL, p.cfg.Users != nil)
+	acl, ok := c.fixACL(r.ACL)
 	if !ok {
 		return edit{}, wire.CodeInvalidACL
 	}
@@ -251,17 +247,11 @@ func (p *proposer) existing(c *connection, r *Request, perms int32) wire.Code {
 	if r.Op == wire.OpSetACL {
 		version = n.aversion
 	}
-	quota := wire.CodeOK
-	if r.Op == wire.OpSetData {
-		quota = p.overQuota(r.Path, int64(len(r.Data)-n.length), 0)
-	}
 	switch {
 	case !n.exists:
 		return wire.CodeNoNode
 	case !c.admits(n.acl, perms):
 		return wire.CodeNoAuth
-	case quota != wire.CodeOK:
-		return quota
 	case !versionMatches(r.Version, version):
 		return wire.CodeBadVersion
 	}

@@ -98,7 +98,7 @@ func (g *generator) action(name string) string {
 	case kind < 38:
 		return "ttl " + g.path() + ` "" 1h` + g.pick("sequential", "", " sequential")
 	case kind < 39:
-		return g.pick("sync", "sync "+g.path(), `sync "/😀"`, "sync /./a", "reconfig")
+		return g.pick("sync", "sync "+g.path(), `sync "/語"`, "sync /./a", "reconfig")
 	}
 	g.cut[name] = true
 	return "cut"

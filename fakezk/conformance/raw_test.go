@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -46,12 +45,8 @@ func playRawFile(t *testing.T, file string, side *rawSide, rewrite bool) {
 type rawSide struct {
 	// connect opens a session, or takes one up again. The response is nil if the server closes the connection
 	// instead; the rawConn is nil unless there is a session.
-	connect   func(wire.ConnectRequest) (rawConn, *wire.ConnectResponse, error)
-	quorum    func(there bool) error // takes the majority away, or gives it back
-	countless bool                   // transactions are not shown
+	connect func(wire.ConnectRequest) (rawConn, *wire.ConnectResponse, error)
 }
-
-var replyZxid = regexp.MustCompile(`^zxid [0-9]+`)
 
 // rawConn sends a request, unless it is nil, and returns what comes up to its reply, or up to the end of the
 // connection.
@@ -61,7 +56,6 @@ type rawConn func(*wireFrame) ([]fakezk.Message, error)
 type rawClient struct {
 	do      rawConn
 	session wire.ConnectResponse // of the last connection
-	login   saslClient
 }
 
 func playRaw(side *rawSide, script string) (string, error) {
@@ -87,9 +81,6 @@ func rawStep(out *strings.Builder, side *rawSide, clients map[string]*rawClient,
 	if err != nil {
 		return err
 	}
-	if line == "quorum lost" || line == "quorum back" {
-		return side.quorum(line == "quorum back")
-	}
 	if len(words) < 2 {
 		return errors.New("a client and a command are needed")
 	}
@@ -99,36 +90,27 @@ func rawStep(out *strings.Builder, side *rawSide, clients map[string]*rawClient,
 			c = &rawClient{}
 			clients[words[0]] = c
 		}
-		return c.connect(out, side, words[1:])
+		return c.connect(out, side, words[1])
 	}
 	if c == nil || c.do == nil {
 		return errors.New("a client that has connected is needed")
 	}
-	request, err := rawRequest(words[1], &arguments{words: words[2:]}, &c.login)
+	request, err := rawRequest(words[1], &arguments{words: words[2:]})
 	if err != nil {
 		return err
 	}
 	messages, err := c.do(request)
 	for _, m := range messages {
-		shown := showMessage(m)
-		if side.countless {
-			shown = replyZxid.ReplaceAllString(shown, "zxid")
-		}
-		fmt.Fprintln(out, "  "+c.login.show(shown, m.Reply))
+		fmt.Fprintln(out, "  "+showMessage(m))
 	}
 	return err
 }
 
-// connect opens a session, reconnect takes the last one up again. What comes of that is shown if more than a session
-// was asked for.
-func (c *rawClient) connect(out *strings.Builder, side *rawSide, words []string) error {
+// connect opens a session, reconnect takes the last one up again.
+func (c *rawClient) connect(out *strings.Builder, side *rawSide, how string) error {
 	asked := wire.ConnectRequest{Timeout: int32(patience.Milliseconds()), Password: make([]byte, 16)}
-	if words[0] == "reconnect" {
+	if how == "reconnect" {
 		asked.Session, asked.Password = c.session.Session, c.session.Password
-	}
-	if len(words) > 1 {
-		asked.ReadOnly = new(bool)
-		*asked.ReadOnly = words[1] == "readonly"
 	}
 	do, granted, err := side.connect(asked)
 	c.do = do
@@ -141,14 +123,12 @@ func (c *rawClient) connect(out *strings.Builder, side *rawSide, words []string)
 	case granted.Session == 0:
 		fmt.Fprintln(out, "  expired")
 		return nil
-	case len(words) > 1:
-		fmt.Fprintf(out, "  readonly %v\n", *granted.ReadOnly)
 	}
 	c.session = *granted
 	return nil
 }
 
-func rawRequest(verb string, args *arguments, login *saslClient) (*wireFrame, error) {
+func rawRequest(verb string, args *arguments) (*wireFrame, error) {
 	r := &wireFrame{}
 	switch verb {
 	case "create":
@@ -167,33 +147,18 @@ func rawRequest(verb string, args *arguments, login *saslClient) (*wireFrame, er
 		r.op, r.body = wire.OpSetACL, &wire.SetACLRequest{Path: args.text(), Version: args.number(), ACL: args.acl()}
 	case "sync":
 		r.op, r.body = wire.OpSync, &wire.PathRequest{Path: args.text()}
-	case "count":
-		r.op, r.body = wire.OpCountChildren, &wire.PathRequest{Path: args.text()}
-	case "addwatch", "checkwatches", "removewatches":
-		r.op = map[string]wire.Op{"addwatch": wire.OpAddWatch, "checkwatches": wire.OpCheckWatches,
-			"removewatches": wire.OpRemoveWatches}[verb]
+	case "addwatch", "removewatches":
+		r.op = map[string]wire.Op{"addwatch": wire.OpAddWatch, "removewatches": wire.OpRemoveWatches}[verb]
 		r.body = &wire.PathTypeRequest{Path: args.text(), Type: args.number()}
 	case "datawatches":
 		r.op = wire.OpSetWatches
 		r.body = &wire.SetWatchesRequest{Data: []string{args.text()}, Exist: []string{}, Childs: []string{}}
 	case "reconfig":
-		change := &wire.ReconfigRequest{Config: args.version(), Members: []byte(args.optional("members=")),
-			Joining: args.optional("joining="), Leaving: args.optional("leaving=")}
-		if change.Joining+change.Leaving != "" {
-			change.Members = nil
-		}
-		r.op, r.body = wire.OpReconfig, change
+		r.op, r.body = wire.OpReconfig, &wire.ReconfigRequest{Joining: "server.1=localhost:1:2;3", Config: -1}
 	case "auth":
 		r.op, r.body = wire.OpAuth, &wire.AuthRequest{Scheme: args.text(), Auth: args.data()}
 	case "end": // nothing is asked, only what comes is shown
 		return nil, args.err
-	case "whoami":
-		r.op = wire.OpWhoAmI
-	case "token":
-		r.op, r.body = wire.OpSASL, &wire.TokenRecord{Token: args.data()}
-	case "login":
-		r.op, r.body = wire.OpSASL, &wire.TokenRecord{Token: login.respond(args.text(), args.text(), args.words...)}
-		args.words = nil
 	case "close":
 		r.op = wire.OpCloseSession
 	default:
@@ -216,16 +181,13 @@ func showMessage(m fakezk.Message) string {
 	default:
 		s := fmt.Sprintf("zxid %d", showZxid(r.Zxid))
 		if r.Data != nil {
-			s += fmt.Sprintf(" data %+q version %d", showConfig(string(r.Data)), r.Stat.Version)
+			s += fmt.Sprintf(" data %+q version %d", string(r.Data), r.Stat.Version)
 		}
 		if r.Path != "" {
 			s += fmt.Sprintf(" path %+q", r.Path)
 		}
 		if r.ACL != nil {
 			s += fmt.Sprintf(" acl %s", showACL(r.ACL))
-		}
-		if r.Number != 0 {
-			s += fmt.Sprintf(" number %d", r.Number)
 		}
 		return s
 	}
@@ -234,24 +196,13 @@ func showMessage(m fakezk.Message) string {
 // newRawReal starts servers of its own, which end with the test.
 func newRawReal(t testing.TB, with setup) *rawSide {
 	t.Helper()
-	e := startReal(t, with)
-	return &rawSide{connect: connectRaw(t, e.Servers()[0]), quorum: func(there bool) error { return realQuorum(t, e, there) }, countless: with.countless}
+	return &rawSide{connectRaw(t, startReal(t, with).Servers()[0])}
 }
 
 // newRawServed is the fake behind a port.
 func newRawServed(t testing.TB, with setup) *rawSide {
 	s := fakezktest.Start(t, server.Config{Ensemble: with.fake()})
-	return &rawSide{
-		countless: with.countless, connect: connectRaw(t, s.Addr(0)),
-		quorum: func(there bool) error {
-			if there {
-				s.RegainQuorum()
-			} else {
-				s.LoseQuorum()
-			}
-			return nil
-		},
-	}
+	return &rawSide{connectRaw(t, s.Addr(0))}
 }
 
 func connectRaw(t testing.TB, server string) func(wire.ConnectRequest) (rawConn, *wire.ConnectResponse, error) {
@@ -354,16 +305,8 @@ func rawReply(reply *fakezk.Response, op wire.Op, frame []byte) error {
 		reply.Path = r.Path
 	case *wire.ACLReply:
 		reply.ACL = r.ACL
-	case *wire.CountReply:
-		reply.Number = r.Count
 	case *wire.DataReply:
 		reply.Data, reply.Stat = r.Data, r.Stat
-	case *wire.TokenRecord:
-		reply.Data = r.Token
-	case *wire.WhoAmIReply:
-		for _, x := range r.Identities {
-			reply.ACL = append(reply.ACL, zk.ACL{Scheme: x.Scheme, ID: x.User})
-		}
 	}
 	return err
 }

@@ -72,8 +72,6 @@ func (p *wirePlayer) normalize(r wire.Record) {
 	case *wire.ACLReply:
 		slices.SortFunc(r.ACL, func(a, b zk.ACL) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 		p.normalizeStat(&r.Stat)
-	case *wire.WhoAmIReply:
-		slices.SortFunc(r.Identities, func(a, b wire.Identity) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	case *wire.MultiReply:
 		for _, part := range r.Ops {
 			p.normalize(part.Record)

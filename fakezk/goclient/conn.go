@@ -357,20 +357,14 @@ func (c *Conn) State() zk.State { return zk.State(c.state.Load()) }
 // SetLogger does nothing: the fake has nothing to log. It is there for the method set.
 func (c *Conn) SetLogger(zk.Logger) {}
 
-// IncrementalReconfig adds and removes servers if the configuration has the given version; -1 matches any. It fails
-// unless Config.Reconfig.
-func (c *Conn) IncrementalReconfig(joining, leaving []string, version int64) (*zk.Stat, error) {
-	in, out := strings.Join(joining, ","), strings.Join(leaving, ",")
-	return c.reconfig(&fakezk.Request{Op: wire.OpReconfig, Joining: in, Leaving: out, ConfigVersion: version})
-}
+// IncrementalReconfig fails: the servers do not let their configuration be changed.
+func (c *Conn) IncrementalReconfig([]string, []string, int64) (*zk.Stat, error) { return c.reconfig() }
 
-// Reconfig is IncrementalReconfig with all servers that the ensemble is to have.
-func (c *Conn) Reconfig(members []string, version int64) (*zk.Stat, error) {
-	return c.reconfig(&fakezk.Request{Op: wire.OpReconfig, Members: []byte(strings.Join(members, ",")), ConfigVersion: version})
-}
+// Reconfig fails as IncrementalReconfig does.
+func (c *Conn) Reconfig([]string, int64) (*zk.Stat, error) { return c.reconfig() }
 
-func (c *Conn) reconfig(r *fakezk.Request) (*zk.Stat, error) {
-	a, err := c.request(r)
+func (c *Conn) reconfig() (*zk.Stat, error) {
+	a, err := c.request(&fakezk.Request{Op: wire.OpReconfig})
 	return &a.response().Stat, err
 }
 

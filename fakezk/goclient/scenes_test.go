@@ -18,7 +18,7 @@ import (
 // The scenes of testdata (see testkit.Scenes) are moved by hand, one line after the other. What follows = is what the line
 // says then.
 //
-//	servers 3                  how many there are; version skips: see fakezk.Compat
+//	servers 3                  how many there are
 //	a: go                      a client, with the semantics of go, java or kazoo; go held: whose events are held back
 //	a dial 0 = ok              also: break, arrive, deliver, expire, finish, tell, break unsent; pump: all that is under way
 //	a create /x = ok           a request that is carried through: create, ephemeral, get, exists, owner, set PATH VERSION
@@ -78,8 +78,6 @@ func (s *scene) play(words []string) string {
 	switch name {
 	case "servers":
 		s.servers = fakezk.New(fakezk.Config{Replicas: n})
-	case "version":
-		s.servers = fakezk.New(fakezk.Config{Compat: fakezk.Compat{VersionSkipsMinusOne: true}})
 	case "lag":
 		s.servers.SetLag(n, true)
 	case "watches":

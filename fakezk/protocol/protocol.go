@@ -21,7 +21,6 @@ type Asked struct {
 func Handshake(asked *wire.ConnectRequest) fakezk.ConnectRequest {
 	return fakezk.ConnectRequest{
 		LastZxid: asked.LastZxid, Timeout: int64(asked.Timeout), SessionID: asked.Session, Password: asked.Password,
-		ReadOnly: asked.ReadOnly != nil && *asked.ReadOnly,
 	}
 }
 
@@ -33,7 +32,7 @@ func AppendHandshake(b []byte, asked fakezk.ConnectRequest) []byte {
 	}
 	return wire.Append(b, &wire.ConnectRequest{
 		LastZxid: asked.LastZxid, Timeout: int32(asked.Timeout), Session: asked.SessionID, Password: password,
-		ReadOnly: &asked.ReadOnly,
+		ReadOnly: new(bool),
 	})
 }
 
@@ -78,12 +77,8 @@ func fill(r *fakezk.Request, record wire.Record) {
 		r.Path, r.Data, r.Version = x.Path, x.Data, x.Version
 	case *wire.SetACLRequest:
 		r.Path, r.ACL, r.Version = x.Path, x.ACL, x.Version
-	case *wire.ReconfigRequest:
-		r.Joining, r.Leaving, r.Members, r.ConfigVersion = x.Joining, x.Leaving, x.Members, x.Config
 	case *wire.AuthRequest:
 		r.Scheme, r.Auth = x.Scheme, x.Auth
-	case *wire.TokenRecord:
-		r.Auth = x.Token
 	case *wire.SetWatchesRequest:
 		r.RelativeZxid, r.DataWatches, r.ExistWatches, r.ChildWatches = x.LastZxid, x.Data, x.Exist, x.Childs
 	case *wire.SetWatches2Request:
@@ -152,16 +147,13 @@ func setWatchesOf(r *fakezk.Request) wire.SetWatchesRequest {
 	return wire.SetWatchesRequest{LastZxid: r.RelativeZxid, Data: r.DataWatches, Exist: r.ExistWatches, Childs: r.ChildWatches}
 }
 
-// AppendReply appends the reply to a request. An error has no body, except that a failed login has a null token, and a
-// multiRead of writes an empty list. A ping is answered under a number of its own.
+// AppendReply appends the reply to a request. An error has no body. A ping is answered under a number of its own.
 func AppendReply(b []byte, asked Asked, m *fakezk.Response) []byte {
 	header := &wire.ReplyHeader{Xid: asked.Xid, Zxid: m.Zxid, Err: m.Err}
 	if asked.Op == wire.OpPing {
 		header.Xid = wire.XidPing
 	}
-	failedLogin := asked.Op == wire.OpSASL && m.Err == wire.CodeAuthFailed
-	writesRead := asked.Op == wire.OpMultiRead && m.Results != nil
-	if body := replyTo(asked.Op, m); body != nil && (m.Err == wire.CodeOK || failedLogin || writesRead) {
+	if body := replyTo(asked.Op, m); body != nil && m.Err == wire.CodeOK {
 		return wire.AppendFrame(b, header, body)
 	}
 	return wire.AppendFrame(b, header)
@@ -179,18 +171,12 @@ func replyTo(op wire.Op, m *fakezk.Response) wire.Record {
 		x.Stat = m.Stat
 	case *wire.DataReply:
 		x.Data, x.Stat = m.Data, m.Stat
-	case *wire.TokenRecord:
-		x.Token = m.Data
 	case *wire.ACLReply:
 		x.ACL, x.Stat = m.ACL, m.Stat
 	case *wire.NamesReply:
 		x.Names = notNil(m.Children)
 	case *wire.Children2Reply:
 		x.Names, x.Stat = notNil(m.Children), m.Stat
-	case *wire.CountReply:
-		x.Count = m.Number
-	case *wire.WhoAmIReply:
-		x.Identities = identities(m)
 	case *wire.MultiReply:
 		x.Ops = make([]wire.MultiOp, len(m.Results))
 		for i := range m.Results {
@@ -208,14 +194,6 @@ func notNil(names []string) []string {
 	return names
 }
 
-func identities(m *fakezk.Response) []wire.Identity {
-	all := []wire.Identity{}
-	for _, acl := range m.ACL {
-		all = append(all, wire.Identity{Scheme: acl.Scheme, User: acl.ID})
-	}
-	return all
-}
-
 // multiPart is the answer to one operation of a multi.
 func multiPart(x *fakezk.Result) wire.MultiOp {
 	part := wire.MultiOp{Op: x.Op, Err: x.Err}
@@ -228,10 +206,6 @@ func multiPart(x *fakezk.Result) wire.MultiOp {
 		part.Record = &wire.CreateReply{Path: x.Path, Stat: x.Stat}
 	case wire.OpSetData:
 		part.Record = &wire.StatReply{Stat: x.Stat}
-	case wire.OpGetData:
-		part.Record = &wire.DataReply{Data: x.Data, Stat: x.Stat}
-	case wire.OpGetChildren:
-		part.Record = &wire.NamesReply{Names: notNil(x.Children)}
 	}
 	return part
 }
@@ -256,7 +230,7 @@ func AppendConnected(b []byte, asked *wire.ConnectRequest, granted fakezk.Connec
 		reply.Password = make([]byte, passwordBytes)
 	}
 	if asked.ReadOnly != nil {
-		reply.ReadOnly = &granted.ReadOnly
+		reply.ReadOnly = new(bool)
 	}
 	return wire.AppendFrame(b, reply)
 }

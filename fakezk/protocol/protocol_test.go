@@ -61,7 +61,7 @@ func TestHandshakesBothWays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var asked wire.ConnectRequest
 		testkit.Draw(t, &asked)
-		asked.Version, asked.ReadOnly = 0, &[]bool{rapid.Bool().Draw(t, "read-only")}[0]
+		asked.Version, asked.ReadOnly = 0, new(bool)
 		if asked.Password == nil {
 			asked.Password = make([]byte, passwordBytes)
 		}

@@ -22,39 +22,23 @@ type connection struct {
 	in      *bufio.Reader
 	id      fakezk.ConnID
 	session int64
-	since   time.Time
-	order   int       // in which connections came
-	sent    []pending // requests
-	held    bool      // see Hold
-	counts  traffic
-	last    outcome
+	order   int              // in which connections came
+	sent    []protocol.Asked // requests
+	held    bool             // see Hold
 
 	timeout time.Duration // of the session
 	deaf    bool          // what the client sends is lost
 
-	// of the messages that are held back, those that are counted in unread
-	heldCount, heldBytes int
-
 	mu      sync.Mutex
 	full    [][]byte // encoded, and not yet written
 	out     []byte   // as full, and behind it
-	unread  int      // bytes of full and out, of what is being written, and of what is held back
 	writing bool     // a goroutine writes
 	closing bool     // after what is in out
 }
 
-// pending is a request without a reply.
-type pending struct {
-	protocol.Asked
-	at time.Time
-}
-
 const (
-	readBuffer      = 4 << 10
-	flushAt         = 64 << 10               // bytes of replies that are written though more requests have arrived
-	unreadMax       = 64 << 20               // bytes that a client may leave unread before it is cut off
-	allUnreadMax    = 128 << 20              // bytes that all clients together may leave unread
-	argumentTimeout = 100 * time.Millisecond // for what follows a four-letter word
+	readBuffer = 4 << 10
+	flushAt    = 64 << 10 // bytes of replies that are written though more requests have arrived
 
 	closeTimeout = 2 * time.Second // for what is still to be written to a connection that the server closes
 )
@@ -66,11 +50,10 @@ func (c *connection) serve() {
 	if err != nil {
 		return
 	}
-	if word, ok := words[string(first)]; ok {
-		if argument, err := c.argument(word.argument); err == nil {
-			c.say(word, argument)
-			c.finish()
-		}
+	if word := string(first); words[word] != nil {
+		c.in.Discard(wordBytes)
+		c.say(word)
+		c.finish()
 		return
 	}
 	if !c.connect() {
@@ -81,14 +64,6 @@ func (c *connection) serve() {
 		io.Copy(io.Discard, c.in)
 	}
 	c.finish()
-}
-
-// argument reads the bytes that follow a four-letter word.
-func (c *connection) argument(length int) ([]byte, error) {
-	b := make([]byte, wordBytes+length)
-	c.net.SetReadDeadline(time.Now().Add(argumentTimeout))
-	_, err := io.ReadFull(c.in, b)
-	return b[wordBytes:], err
 }
 
 // connect answers the first frame. It returns false if that is the end.
@@ -140,9 +115,6 @@ func (c *connection) loop() {
 	}
 }
 
-// frameHeader is the length of a frame's length.
-const frameHeader = 4
-
 // frameMax is the longest frame that a server takes of a client (jute.maxbuffer).
 func (s *Server) frameMax() int { return int(s.cfg.Ensemble.BufferMax) }
 
@@ -166,14 +138,8 @@ func (c *connection) many() bool {
 func (c *connection) take() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.count(-c.heldBytes)
-	c.heldCount, c.heldBytes = 0, 0
 	for {
 		m, ok := c.server.servers.Next(c.id)
-		before := len(c.out)
-		if length := m.Length(); length > readBuffer { // a buffer that grows leaves several times as much behind
-			c.out = slices.Grow(c.out, length)
-		}
 		switch {
 		case !ok:
 			return
@@ -181,50 +147,20 @@ func (c *connection) take() {
 			c.end()
 			return
 		case m.Reply != nil:
-			c.out = protocol.AppendReply(c.out, c.sent[0].Asked, m.Reply)
-			c.replied(c.sent[0], m.Reply.Zxid, len(c.out)-before-frameHeader)
+			c.out = protocol.AppendReply(c.out, c.sent[0], m.Reply)
 			c.sent = slices.Delete(c.sent, 0, 1)
 		default:
 			c.out = protocol.AppendEvent(c.out, &m)
 		}
-		c.count(len(c.out) - before)
 		if len(c.out) >= flushAt {
 			c.full, c.out = append(c.full, c.out), nil
 		}
-		c.said()
 	}
-}
-
-// holdBack counts the messages that wait in the ensemble as unread. Server.mu is held.
-func (c *connection) holdBack() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	waiting := c.server.servers.Waiting(c.id)
-	for ; c.heldCount < len(waiting); c.heldCount++ {
-		n := waiting[c.heldCount].Length()
-		c.heldBytes += n
-		c.count(n)
-	}
-}
-
-// count adds to what is unread. mu is held.
-func (c *connection) count(bytes int) {
-	bytes = max(bytes, -c.unread)
-	c.unread += bytes
-	c.server.unread.Add(int64(bytes))
-}
-
-// left is how many bytes the client has left unread.
-func (c *connection) left() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.unread
 }
 
 // discard forgets what has not been written. mu is held.
 func (c *connection) discard() {
 	c.full, c.out = nil, nil
-	c.count(-c.unread)
 }
 
 // end lets the connection be closed after what is to be written. mu is held.
@@ -265,7 +201,6 @@ func (c *connection) flush() {
 		c.mu.Unlock()
 		_, err := c.net.Write(next)
 		c.mu.Lock()
-		c.count(-len(next))
 		if spare = next[:0]; err != nil {
 			c.closing = true
 			c.discard()
@@ -278,35 +213,6 @@ func (c *connection) flush() {
 	if c.closing {
 		c.net.Close()
 	}
-}
-
-// bound cuts a connection off that has left too much unread, and of all, if they have left too much together, those
-// that have left most. Server.mu is held.
-func (c *connection) bound() {
-	if c.left() > unreadMax {
-		c.cutOff()
-	}
-	for c.server.unread.Load() > allUnreadMax {
-		worst := c
-		for _, m := range c.server.members {
-			for other := range m.open {
-				if other.left() > worst.left() {
-					worst = other
-				}
-			}
-		}
-		if worst.left() == 0 {
-			return
-		}
-		worst.cutOff()
-	}
-}
-
-// cutOff cuts a connection off whose client does not read. Server.mu is held.
-func (c *connection) cutOff() {
-	c.server.cfg.Log.Warn("a client is cut off because it does not read what it is sent",
-		"client", c.net.RemoteAddr(), "session", sessionName(c.session), "unread", c.left())
-	c.hangUp()
 }
 
 // admit registers a connection. It returns false if the member is dead or the host is at MaxClientCnxns.
@@ -379,9 +285,6 @@ func (c *connection) attach(asked *wire.ConnectRequest) (answer []byte, attached
 	if granted.SessionID == 0 {
 		return answer, false
 	}
-	c.heard()
-	c.said()
-	c.last.note(protocol.Asked{Op: wire.OpCreateSession}, s.servers.ZxidOf(c.member.index))
 	c.write(answer)
 	return nil, true
 }
@@ -394,11 +297,10 @@ func (c *connection) handle(asked protocol.Asked, r *fakezk.Request, malformed b
 	if s.ctx.Err() != nil {
 		return false
 	}
-	c.heard()
 	if !c.meet(asked, r) {
 		return false
 	}
-	c.sent = append(c.sent, pending{asked, time.Now()})
+	c.sent = append(c.sent, asked)
 	if malformed {
 		s.servers.Malformed(s.now(), c.id, r.Op)
 	} else {
@@ -412,10 +314,8 @@ func (c *connection) handle(asked protocol.Asked, r *fakezk.Request, malformed b
 // write adds bytes to what is to be written to a connection. Server.mu is held.
 func (c *connection) write(bytes []byte) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.out = append(c.out, bytes...)
-	c.count(len(bytes))
-	c.mu.Unlock()
-	c.bound()
 }
 
 // release ends what holds a connection. Server.mu is held.

@@ -18,13 +18,10 @@ import (
 	"github.com/zktorture/zktorture/internal/webpage"
 )
 
-// Control returns an HTTP interface to the methods of Server, for tests in any language, and to the commands of ZooKeeper's
-// AdminServer. docs/reference/control.openapi.json describes it. Session ids are written as clients print them, 0x…;
-// servers are numbered from 1. Errors have status 400, or 404 for what is unknown, and say as JSON what happened, at
-// which request, and what helps; those of commands are in their answers, as there.
-//
-// Web pages of others are refused (status 403, or 421 for a foreign name), also where ZooKeeper's commands change
-// something by GET.
+// Control returns an HTTP interface to the methods of Server, for tests in any language.
+// docs/reference/control.openapi.json describes it. Session ids are written as clients print them, 0x…; servers are
+// numbered from 1. Errors have status 400, or 404 for what is unknown, and say as JSON what happened, at which request, and
+// what helps. Web pages of others are refused (status 403, or 421 for a foreign name).
 func (s *Server) Control() http.Handler {
 	bySession := func(do func(session int64) error) asked {
 		return func(q url.Values) (any, error) {
@@ -91,16 +88,14 @@ func (s *Server) Control() http.Handler {
 			s.Advance(d)
 			return nil, nil
 		},
-	}, map[string]http.HandlerFunc{
-		"GET /commands": listCommands, "GET /commands/{$}": listCommands, "GET /commands/{name}": s.command,
 	}))
 }
 
 // asked carries out a request, and returns what is answered; nil for nothing.
 type asked func(url.Values) (any, error)
 
-// route serves requests, and pages that answer by themselves.
-func route(requests map[string]asked, pages map[string]http.HandlerFunc) http.Handler {
+// route serves requests.
+func route(requests map[string]asked) http.Handler {
 	mux := http.NewServeMux()
 	all := slices.Sorted(maps.Keys(requests))
 	for _, name := range all {
@@ -109,11 +104,6 @@ func route(requests map[string]asked, pages map[string]http.HandlerFunc) http.Ha
 			answer(w, r, body, err)
 		})
 	}
-	for name, page := range pages {
-		mux.HandleFunc(name, page)
-		all = append(all, strings.TrimSuffix(name, "/{$}"))
-	}
-	slices.Sort(all)
 	there := "there are " + strings.Join(slices.Compact(all), ", ")
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {

@@ -151,43 +151,34 @@ func TestControlRefuses(t *testing.T) {
 // A reset makes servers what they were at the start: sessions expire, znodes, counters and faults are gone.
 func TestReset(t *testing.T) {
 	t.Parallel()
-	for _, dir := range []string{"", t.TempDir()} {
-		cfg := server.Config{Data: dir, Ensemble: fakezk.Config{Replicas: 3}}
-		s := fakezktest.Start(t, cfg)
-		c := startControl(t, s)
-		none := `{"on":[],"strike":[],"seed":0,"plan":0,"struck":{}}`
-		c.want("/faults", none)
-		client, events := connect(t, s.Addr(2), lasting)
-		create := func() {
-			name, err := client.Create("/n-", nil, zk.FlagSequence|zk.FlagEphemeral, open)
-			if err != nil || name != "/n-0000000000" {
-				t.Errorf("%s, %v", name, err)
-			}
+	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3}})
+	c := startControl(t, s)
+	none := `{"on":[],"strike":[],"seed":0,"plan":0,"struck":{}}`
+	c.want("/faults", none)
+	client, events := connect(t, s.Addr(2), lasting)
+	create := func() {
+		name, err := client.Create("/n-", nil, zk.FlagSequence|zk.FlagEphemeral, open)
+		if err != nil || name != "/n-0000000000" {
+			t.Errorf("%s, %v", name, err)
 		}
-		create()
-		if _, err := client.Create("/before", nil, 0, open); err != nil {
-			t.Error(err)
-		}
-		id := client.SessionID()
-		for _, trouble := range []string{"lag?server=3&on=true", "stop?server=1", "depose?server=3", "kill?server=2", "quorum?on=false"} {
-			c.must("/%s", trouble)
-		}
-		c.must("/reset")
-		c.want("/faults", none)
-		c.want("/sessions", "[]")
-		awaitState(t, events, zk.StateExpired)
-		awaitState(t, events, zk.StateHasSession)
-		if create(); client.SessionID() == id {
-			t.Error("the session of before goes on")
-		}
-		if dir != "" {
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-			c = startControl(t, fakezktest.Start(t, cfg))
-		}
-		c.want("/tree?path=/before", "[]")
 	}
+	create()
+	if _, err := client.Create("/before", nil, 0, open); err != nil {
+		t.Error(err)
+	}
+	id := client.SessionID()
+	for _, trouble := range []string{"lag?server=3&on=true", "stop?server=1", "depose?server=3", "kill?server=2", "quorum?on=false"} {
+		c.must("/%s", trouble)
+	}
+	c.must("/reset")
+	c.want("/faults", none)
+	c.want("/sessions", "[]")
+	awaitState(t, events, zk.StateExpired)
+	awaitState(t, events, zk.StateHasSession)
+	if create(); client.SessionID() == id {
+		t.Error("the session of before goes on")
+	}
+	c.want("/tree?path=/before", "[]")
 }
 
 // What is on is listed, with its server or session, and so is what may strike, and what has.
@@ -213,32 +204,6 @@ func TestFaultsAreListed(t *testing.T) {
 		`{"fault":"cut","session":%[1]q,"when":"before"}],"strike":[],"every":100,"seed":0,"plan":0,"struck":{}}`, id))
 }
 
-// Probes for readiness, and for what is measured.
-func TestAdminServer(t *testing.T) {
-	t.Parallel()
-	s := fakezktest.Start(t, server.Config{})
-	c := startControl(t, s)
-	var ruok, monitor map[string]any
-	c.get("/commands/ruok", &ruok)
-	c.get("/commands/monitor", &monitor)
-	if ruok["error"] != nil || monitor["server_state"] != "standalone" || monitor["znode_count"] != float64(5) {
-		t.Errorf("%v %v", ruok, monitor)
-	}
-	var refused map[string]any
-	c.get("/commands/ruok?server=2", &refused)
-	if !strings.Contains(fmt.Sprint(refused["error"]), "none of the servers") {
-		t.Errorf("%v", refused)
-	}
-	s.LoseQuorum()
-	for _, name := range []string{"ruok", "monitor", "isro"} {
-		c.get("/commands/"+name, &monitor)
-		const says = "This ZooKeeper instance is not currently serving requests"
-		if monitor["error"] != says || monitor["command"] != name {
-			t.Errorf("%v", monitor)
-		}
-	}
-}
-
 // Web pages of others cannot do anything, by whatever method, nor read anything by a name that was made to lead here.
 func TestControlRefusesPages(t *testing.T) {
 	s := fakezktest.Start(t, server.Config{})
@@ -249,9 +214,9 @@ func TestControlRefusesPages(t *testing.T) {
 	}{
 		{"POST", "/kill?server=1", "Origin", "http://evil.example", 403},
 		{"POST", "/quorum?on=false", "Host", "evil.example", 421},
-		{"GET", "/commands/stat_reset", "Sec-Fetch-Site", "cross-site", 403},
+		{"GET", "/sessions", "Sec-Fetch-Site", "cross-site", 403},
 		{"GET", "/tree", "Host", "evil.example", 421},
-		{"GET", "/commands/stat_reset", "Accept", "*/*", 200},
+		{"GET", "/sessions", "Accept", "*/*", 200},
 	} {
 		r, err := http.NewRequest(test.method, c.url+test.path, nil)
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -248,15 +247,10 @@ func (s *Server) Reset(f *Faults) (err error) {
 			s.setHanging(m, false)
 		}
 		s.lost, s.noQuorum, s.queued = false, false, s.queued[:0]
-		seen := fmt.Sprintf(`{"zxid":%d}`, s.servers.Zxid())
 		s.cfg.Ensemble.SessionBase += int64(s.accepted) // no id comes twice
+		seen := s.servers.Zxid()
 		s.servers.Reset(s.cfg.Ensemble)
-		if err = s.servers.Load(s.now(), strings.NewReader(seen)); err == nil && s.data != nil {
-			err = s.data.snapshot(s.servers)
-		}
-		if err != nil {
-			s.fail(err)
-		}
+		s.servers.SkipTo(seen)
 	})
 	return err
 }

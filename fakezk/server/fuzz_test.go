@@ -89,14 +89,11 @@ func requests() []asked {
 		{wire.OpGetData, watch}, {wire.OpGetChildren2, watch}, {wire.OpGetACL, path}, {wire.OpSync, path},
 		{wire.OpSetData, &wire.SetDataRequest{Path: "/a", Version: -1}}, {wire.OpSetACL, acl},
 		{wire.OpMulti, &wire.MultiRequest{Ops: []wire.MultiOp{{Op: wire.OpCreate, Err: -1, Record: create}}}},
-		{wire.OpMultiRead, &wire.MultiRequest{Ops: []wire.MultiOp{{Op: wire.OpGetData, Err: -1, Record: watch}}}},
 		{wire.OpSetWatches2, &wire.SetWatches2Request{SetWatchesRequest: watches, Recursive: []string{"/"}}},
 		{wire.OpAddWatch, &wire.PathTypeRequest{Path: "/", Type: 1}},
 		{wire.OpRemoveWatches, &wire.PathTypeRequest{Path: "/", Type: 3}},
-		{wire.OpCountChildren, path}, {wire.OpGetEphemerals, path},
-		{wire.OpReconfig, &wire.ReconfigRequest{Joining: "server.1=a:1:2;3"}},
 		{wire.OpAuth, &wire.AuthRequest{Scheme: "digest", Auth: []byte("u:p")}},
-		{wire.OpSASL, &wire.TokenRecord{Token: []byte("x")}}, {wire.OpDelete, version}, {wire.OpCheck, version},
+		{wire.OpDelete, version}, {wire.OpCheck, version},
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -22,10 +21,6 @@ type Config struct {
 
 	// MaxClientCnxns limits the connections of one host to a member; 0: no limit. ZooKeeper's default is 60.
 	MaxClientCnxns int
-
-	// Data is a folder that keeps znodes and sessions for the next server; "": none. Every answered write survives
-	// SIGKILL.
-	Data string
 
 	// Greeting is how long a client may take until it has a session; then its connection is closed. 0: 10 s, as in
 	// ZooKeeper (zookeeper.nio.sessionlessCnxnTimeout).
@@ -48,11 +43,8 @@ type Server struct {
 	queued   []fakezk.ConnID // connections for which the ensemble has messages
 	noQuorum bool            // for one of two reasons: LoseQuorum, or a majority of members is dead
 	lost     bool            // between LoseQuorum and RegainQuorum
-	data     *data           // nil: nothing is kept
 	strikes  *strikes
-	failure  error         // why the server has ended by itself
 	ahead    time.Duration // what Advance has added to the clock
-	unread   atomic.Int64  // bytes that all clients have left unread
 
 	running sync.WaitGroup
 	ctx     context.Context // ends with Close
@@ -65,8 +57,6 @@ type member struct {
 	listeners []net.Listener
 	open      map[*connection]bool
 	hosts     map[string]int
-	counts    traffic
-	traceMask int64         // of gtmk and stmk
 	dead      bool          // see Kill
 	resume    chan struct{} // not nil: it hangs, until this is closed
 }
@@ -75,7 +65,7 @@ type member struct {
 var ErrClosed = errors.New("server: it has been closed")
 
 // New returns a server without a port: see [Server.Listen], [Server.Serve] and [Server.ServeConn]. Close it after use.
-// It fails if the data folder cannot be used.
+// It fails if the faults cannot be.
 func New(cfg Config) (*Server, error) {
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	s := &Server{cfg: cfg, started: time.Now(), clients: map[fakezk.ConnID]*connection{}}
@@ -87,17 +77,9 @@ func New(cfg Config) (*Server, error) {
 	if err := s.newStrikes(cfg.Faults); err != nil {
 		return nil, err
 	}
-	if cfg.Data != "" {
-		kept, err := openData(cfg.Data, s.servers, s.now())
-		if err != nil {
-			return nil, fmt.Errorf("server: data: %w", err)
-		}
-		s.data = kept
-	}
 	for i := range s.cfg.Ensemble.Replicas {
 		s.members = append(s.members, &member{
 			index: i, open: map[*connection]bool{}, hosts: map[string]int{},
-			counts: newTraffic(), traceMask: traceMaskDefault,
 		})
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -154,11 +136,6 @@ func (s *Server) do(change func()) {
 // deliver encodes queued messages and starts to write them, except on the connection whose goroutine writes itself.
 // mu is held.
 func (s *Server) deliver(except *connection) {
-	if s.ctx.Err() == nil {
-		if err := s.data.flush(s.servers); err != nil {
-			s.fail(err)
-		}
-	}
 	if s.ctx.Err() != nil {
 		s.queued = s.queued[:0]
 		return
@@ -166,32 +143,16 @@ func (s *Server) deliver(except *connection) {
 	s.strikeEvents()
 	for _, id := range s.queued {
 		c := s.clients[id]
-		switch {
-		case c == nil || s.servers.Pending(id) == 0:
+		if c == nil || c.held || c.member.resume != nil || s.servers.Pending(id) == 0 {
 			continue
-		case c.held || c.member.resume != nil:
-			c.holdBack()
-		default:
-			c.take()
-			if c != except {
-				s.running.Go(c.flush)
-			}
 		}
-		c.bound()
+		c.take()
+		if c != except {
+			s.running.Go(c.flush)
+		}
 	}
 	s.queued = s.queued[:0]
 }
-
-// fail ends the server: a write that cannot be kept must not be answered. mu is held.
-func (s *Server) fail(err error) {
-	if s.failure == nil {
-		s.failure = fmt.Errorf("server: data: %w", err)
-	}
-	s.end()
-}
-
-// Done is closed when the server ends: by Close, or because its data cannot be written.
-func (s *Server) Done() <-chan struct{} { return s.ctx.Done() }
 
 // Listen opens a port for a member and serves it until Close. The address is that of net.Listen; port 0 is any free
 // port, see [Server.Addr].
@@ -276,7 +237,7 @@ const acceptPause = 10 * time.Millisecond
 func (s *Server) ServeConn(member int, nc net.Conn) {
 	in := bufio.NewReaderSize(nc, readBuffer)
 	c := &connection{
-		server: s, member: s.members[member], net: nc, in: in, id: -1, since: time.Now(), counts: newTraffic(),
+		server: s, member: s.members[member], net: nc, in: in, id: -1,
 	}
 	defer nc.Close()
 	if !c.admit() {
@@ -302,26 +263,16 @@ func (s *Server) awake(m *member) {
 	}
 }
 
-// Close ends the server: it cuts all connections and frees all ports. It returns the error that ended the server
-// before, or that of closing its data.
+// Close ends the server: it cuts all connections and frees all ports. The error is nil.
 func (s *Server) Close() error {
 	s.mu.Lock()
-	s.end()
-	s.mu.Unlock()
-	s.running.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	err := errors.Join(s.failure, s.data.close())
-	s.data = nil
-	return err
-}
-
-// end cuts all connections. mu is held.
-func (s *Server) end() {
 	s.stop()
 	for _, m := range s.members {
 		for c := range m.open {
 			c.net.Close()
 		}
 	}
+	s.mu.Unlock()
+	s.running.Wait()
+	return nil
 }

@@ -78,6 +78,14 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// tree lists the znodes, each with its data.
+func tree(s *server.Server) (paths []string) {
+	s.Inspect(func(e *fakezk.Ensemble) {
+		e.Walk("/", func(path string, n fakezk.NodeInfo) { paths = append(paths, path+" "+string(n.Data)) })
+	})
+	return paths
+}
+
 // What is held comes later, in order.
 func TestHold(t *testing.T) {
 	t.Parallel()

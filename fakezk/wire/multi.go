@@ -48,7 +48,7 @@ func (c *codec) parts(fresh func(Op) Record) (ops []MultiOp) {
 		case len(ops) == multiMax:
 			c.fail("it has more than %d operations", multiMax)
 			return ops
-		case h.Op.kind().name == "" || h.Op == OpMulti || h.Op == OpMultiRead:
+		case h.Op.kind().name == "" || h.Op == OpMulti:
 			c.fail("there is no %v in a multi", h.Op)
 			return ops
 		}

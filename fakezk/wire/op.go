@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 )
@@ -26,19 +25,13 @@ const (
 	OpMulti           Op = 14
 	OpCreate2         Op = 15
 	OpReconfig        Op = 16
-	OpCheckWatches    Op = 17
 	OpRemoveWatches   Op = 18
 	OpCreateContainer Op = 19
 	OpCreateTTL       Op = 21
-	OpMultiRead       Op = 22
 	OpAuth            Op = 100
 	OpSetWatches      Op = 101
-	OpSASL            Op = 102
-	OpGetEphemerals   Op = 103
-	OpCountChildren   Op = 104
 	OpSetWatches2     Op = 105
 	OpAddWatch        Op = 106
-	OpWhoAmI          Op = 107
 	OpCreateSession   Op = -10 // never requested: a connect is that
 	OpCloseSession    Op = -11
 	OpError           Op = -1 // in the reply to a multi: the error of one of its operations
@@ -55,10 +48,8 @@ const (
 // kind is what is known of an operation: a row of the table. Requests and replies are zero records, nil if there is none
 // that is read.
 type kind struct {
-	name    string // as zookeeper.jute and ZooDefs.java have it
-	letters string // as the word cons has it (FinalRequestProcessor); "" for NA
-	since   string // the version of ZooKeeper that brought it; "" for 3.5 and before
-	is      trait
+	name string // as zookeeper.jute and ZooDefs.java have it
+	is   trait
 
 	request, reply any
 }
@@ -74,36 +65,30 @@ const (
 
 // kinds is the table of operations.
 var kinds = map[Op]kind{
-	OpCreate:          {"create", "CREA", "", writes | named, CreateRequest{}, PathReply{}},
-	OpDelete:          {"delete", "DELE", "", writes | named, PathVersionRequest{}, nil},
-	OpExists:          {"exists", "EXIS", "", named, WatchRequest{}, StatReply{}},
-	OpGetData:         {"getData", "GETD", "", named, WatchRequest{}, DataReply{}},
-	OpSetData:         {"setData", "SETD", "", writes, SetDataRequest{}, StatReply{}},
-	OpGetACL:          {"getACL", "GETA", "", named, PathRequest{}, ACLReply{}},
-	OpSetACL:          {"setACL", "SETA", "", writes, SetACLRequest{}, StatReply{}},
-	OpGetChildren:     {"getChildren", "GETC", "", named, WatchRequest{}, NamesReply{}},
-	OpSync:            {"sync", "SYNC", "", 0, PathRequest{}, PathReply{}},
-	OpPing:            {"ping", "PING", "", own, nil, nil},
-	OpGetChildren2:    {"getChildren2", "GETC", "", named, WatchRequest{}, Children2Reply{}},
-	OpCheck:           {"check", "CHEC", "", 0, PathVersionRequest{}, nil},
-	OpMulti:           {"multi", "MULT", "", writes, MultiRequest{}, MultiReply{}},
-	OpCreate2:         {"create2", "CREA", "", writes | named, CreateRequest{}, CreateReply{}},
-	OpReconfig:        {"reconfig", "RECO", "", writes, ReconfigRequest{}, DataReply{}},
-	OpCheckWatches:    {"checkWatches", "CHKW", "", named, PathTypeRequest{}, nil},
-	OpRemoveWatches:   {"removeWatches", "REMW", "", 0, PathTypeRequest{}, nil},
-	OpCreateContainer: {"createContainer", "CREA", "", writes | named, CreateRequest{}, CreateReply{}},
-	OpCreateTTL:       {"createTTL", "CREA", "", writes | named, CreateTTLRequest{}, CreateReply{}},
-	OpMultiRead:       {"multiRead", "MLTR", "3.6", 0, MultiRequest{}, MultiReply{}},
-	OpAuth:            {"auth", "", "", own, AuthRequest{}, nil},
-	OpSetWatches:      {"setWatches", "SETW", "", own, SetWatchesRequest{}, nil},
-	OpSASL:            {"sasl", "", "", own, TokenRecord{}, TokenRecord{}},
-	OpGetEphemerals:   {"getEphemerals", "GETE", "3.6", 0, PathRequest{}, NamesReply{}},
-	OpCountChildren:   {"getAllChildrenNumber", "GETACN", "3.6", named, PathRequest{}, CountReply{}},
-	OpSetWatches2:     {"setWatches2", "STW2", "3.6", own, SetWatches2Request{}, nil},
-	OpAddWatch:        {"addWatch", "ADDW", "3.6", 0, PathTypeRequest{}, CountReply{}},
-	OpWhoAmI:          {"whoAmI", "HOMI", "3.7", 0, nil, WhoAmIReply{}},
-	OpCloseSession:    {"closeSession", "CLOS", "", writes, nil, nil},
-	OpError:           {"error", "", "", 0, nil, CountReply{}},
+	OpCreate:          {"create", writes | named, CreateRequest{}, PathReply{}},
+	OpDelete:          {"delete", writes | named, PathVersionRequest{}, nil},
+	OpExists:          {"exists", named, WatchRequest{}, StatReply{}},
+	OpGetData:         {"getData", named, WatchRequest{}, DataReply{}},
+	OpSetData:         {"setData", writes, SetDataRequest{}, StatReply{}},
+	OpGetACL:          {"getACL", named, PathRequest{}, ACLReply{}},
+	OpSetACL:          {"setACL", writes, SetACLRequest{}, StatReply{}},
+	OpGetChildren:     {"getChildren", named, WatchRequest{}, NamesReply{}},
+	OpSync:            {"sync", 0, PathRequest{}, PathReply{}},
+	OpPing:            {"ping", own, nil, nil},
+	OpGetChildren2:    {"getChildren2", named, WatchRequest{}, Children2Reply{}},
+	OpCheck:           {"check", 0, PathVersionRequest{}, nil},
+	OpMulti:           {"multi", writes, MultiRequest{}, MultiReply{}},
+	OpCreate2:         {"create2", writes | named, CreateRequest{}, CreateReply{}},
+	OpReconfig:        {"reconfig", writes, ReconfigRequest{}, nil},
+	OpRemoveWatches:   {"removeWatches", 0, PathTypeRequest{}, nil},
+	OpCreateContainer: {"createContainer", writes | named, CreateRequest{}, CreateReply{}},
+	OpCreateTTL:       {"createTTL", writes | named, CreateTTLRequest{}, CreateReply{}},
+	OpAuth:            {"auth", own, AuthRequest{}, nil},
+	OpSetWatches:      {"setWatches", own, SetWatchesRequest{}, nil},
+	OpSetWatches2:     {"setWatches2", own, SetWatches2Request{}, nil},
+	OpAddWatch:        {"addWatch", 0, PathTypeRequest{}, CountReply{}},
+	OpCloseSession:    {"closeSession", writes, nil, nil},
+	OpError:           {"error", 0, nil, CountReply{}},
 }
 
 // codesMax is above all codes of the table.
@@ -146,14 +131,8 @@ func (o Op) String() string {
 	return fmt.Sprintf("op %d", int32(o))
 }
 
-// Letters is the operation's short name, as the word cons has it.
-func (o Op) Letters() string { return cmp.Or(o.kind().letters, "NA") }
-
-// Known reports whether clients may send the operation, and since which version of ZooKeeper; "" for 3.5 and before.
-func (o Op) Known() (since string, known bool) {
-	k := o.kind()
-	return k.since, k.name != "" && o != OpError
-}
+// Known reports whether clients may send the operation.
+func (o Op) Known() bool { return o.kind().name != "" && o != OpError }
 
 // Writes reports whether the operation changes something that others see.
 func (o Op) Writes() bool { return o.kind().is&writes != 0 }

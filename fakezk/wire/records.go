@@ -45,7 +45,7 @@ type WatcherEvent struct {
 	Path        string
 }
 
-// PathRequest is of sync, getACL, getEphemerals and getAllChildrenNumber.
+// PathRequest is of sync and getACL.
 type PathRequest struct{ Path string }
 
 // WatchRequest is of exists, getData and getChildren.
@@ -60,7 +60,7 @@ type PathVersionRequest struct {
 	Version int32 // -1 for any
 }
 
-// PathTypeRequest is of checkWatches and removeWatches, with a kind of watch, and of addWatch, with a mode.
+// PathTypeRequest is of removeWatches, with a kind of watch, and of addWatch, with a mode.
 type PathTypeRequest struct {
 	Path string
 	Type int32
@@ -120,9 +120,6 @@ type SetWatches2Request struct {
 	Persistent, Recursive []string
 }
 
-// TokenRecord is of sasl, both ways.
-type TokenRecord struct{ Token []byte }
-
 // PathReply is of create and sync.
 type PathReply struct{ Path string }
 
@@ -135,7 +132,7 @@ type CreateReply struct {
 // StatReply is of exists, setData and setACL.
 type StatReply struct{ Stat zk.Stat }
 
-// DataReply is of getData and reconfig.
+// DataReply is of getData.
 type DataReply struct {
 	Data []byte
 	Stat zk.Stat
@@ -147,7 +144,7 @@ type ACLReply struct {
 	Stat zk.Stat
 }
 
-// NamesReply is of getChildren and getEphemerals.
+// NamesReply is of getChildren.
 type NamesReply struct{ Names []string }
 
 // Children2Reply is of getChildren2.
@@ -156,14 +153,8 @@ type Children2Reply struct {
 	Stat  zk.Stat
 }
 
-// CountReply is of getAllChildrenNumber, and with an error's code of addWatch and of parts of a multi.
+// CountReply has an error's code: of addWatch, and of parts of a multi.
 type CountReply struct{ Count int32 }
-
-// WhoAmIReply is of whoAmI.
-type WhoAmIReply struct{ Identities []Identity }
-
-// Identity is one of those that a client has shown.
-type Identity struct{ Scheme, User string }
 
 // PathOf returns the path that a record is about; of a multi, that of its first operation. It is empty if there is
 // none.

@@ -34,7 +34,7 @@ func ops() (known []wire.Op) {
 // drawn draws a record's fields.
 func drawn(t *rapid.T, r wire.Record) {
 	parts := func(fresh func(wire.Op) wire.Record) []wire.MultiOp {
-		single := slices.DeleteFunc(ops(), func(o wire.Op) bool { return o == wire.OpMulti || o == wire.OpMultiRead })
+		single := slices.DeleteFunc(ops(), func(o wire.Op) bool { return o == wire.OpMulti })
 		all := make([]wire.MultiOp, rapid.IntRange(0, 4).Draw(t, "operations"))
 		for i := range all {
 			all[i].Op = rapid.SampledFrom(single).Draw(t, "op")

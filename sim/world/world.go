@@ -286,7 +286,7 @@ func drawWorld(w *World) {
 	}
 	w.servers.Reset(fakezk.Config{
 		Replicas: w.replicas, Tick: tickTime, Order: 1,
-		Compat: fakezk.Compat{SequenceWraps: w.faults.Has(Wrap) && w.choose(2, LabelWraps) == 0},
+		SequenceWraps: w.faults.Has(Wrap) && w.choose(2, LabelWraps) == 0,
 	})
 	if w.faults.Has(Wrap) {
 		drawCounters(w)

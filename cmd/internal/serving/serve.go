@@ -87,7 +87,6 @@ func (s *ServeCmd) Run(c *console.Context) error {
 	select {
 	case <-c.Done():
 	case <-strikes.failed:
-	case <-servers.Done():
 	}
 	return errors.Join(servers.Close(), strikes.err, log.Close())
 }

@@ -21,7 +21,6 @@ var curatorRuns = []struct {
 	{"curator_reaping", "Reaping", setup{cfg: fakezk.Config{ReapInterval: 100},
 		jvm: []string{"-Dznode.container.checkIntervalMs=100"}}},
 	{"curator_ensemble", "Sessions|Watches|Locks|Leaders", setup{cfg: fakezk.Config{Replicas: 3}}},
-	{"curator_reconfig", "Configs.reconfigured", reconfigurable},
 }
 
 // TestCurator uses Curator's recipes.

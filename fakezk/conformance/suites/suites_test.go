@@ -34,12 +34,6 @@ type setup struct {
 	config, jvm []string
 }
 
-// super is the digest of super:test.
-const super = "super:D/InIHSb7yEEbrWz8b9l71RjZJU="
-
-// superJVM tells real servers of it.
-const superJVM = "-Dzookeeper.DigestAuthenticationProvider.superDigest=" + super
-
 // side is servers to use.
 type side struct {
 	connect string
