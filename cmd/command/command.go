@@ -14,6 +14,7 @@ import (
 	"github.com/zktorture/zktorture/cmd/internal/cli"
 	"github.com/zktorture/zktorture/cmd/internal/cli/about"
 	"github.com/zktorture/zktorture/cmd/internal/cli/console"
+	"github.com/zktorture/zktorture/cmd/internal/mcp"
 	"github.com/zktorture/zktorture/cmd/internal/scaffold"
 	"github.com/zktorture/zktorture/cmd/internal/scan"
 	"github.com/zktorture/zktorture/cmd/internal/serving"
@@ -42,6 +43,7 @@ type commands struct {
 	Zoo   zoocmd.ZooCmd `cmd:"" group:"more" help:"Run recipes with known bugs: check that each bug is found, and that the fixed recipe passes."`
 
 	Campaign campaign.Command `cmd:"" group:"more" help:"Run a plan of many jobs, on any number of machines."`
+	MCP      mcp.Command      `cmd:"" name:"mcp" group:"more" help:"Serve these commands to coding agents, by the Model Context Protocol."`
 
 	Worker cli.WorkerCmd `cmd:"" hidden:"" help:"Serve a recipe to a runner, with the protocol of docs/workers.md."`
 
