@@ -46,11 +46,6 @@ var byUsers = map[string]func() *workload.Workload{
 			return claiming{recipes.NewLockingQueue(c, path)}
 		})
 	},
-	"twophase": func() *workload.Workload {
-		return workload.TwoPhase(func(c recipes.Conn, path string) workload.Committer {
-			return committing{recipes.NewTwoPhase(c, path)}
-		})
-	},
 	"election": func() *workload.Workload {
 		return workload.Election(func(c recipes.Conn, path string) workload.Candidate {
 			return recipes.NewCandidate(c, path)
@@ -91,12 +86,6 @@ func orNone(c *recipes.Claim, err error) (workload.Claimed, error) {
 		return nil, err
 	}
 	return c, nil
-}
-
-type committing struct{ *recipes.TwoPhase }
-
-func (c committing) Begin(ctx context.Context, tx string, sites []string) error {
-	return c.TwoPhase.Begin(ctx, tx, []byte("query"), sites...)
 }
 
 // runOnSite runs a workload on a fake of real servers, with as little said as can be.

@@ -19,9 +19,9 @@ func TestLeavingAfterTheAnswer(t *testing.T) {
 	ctx := t.Context()
 	conn, _, _ := goclient.NewLocal(fakezk.Config{}).Connect(10 * time.Second)
 	plain, receipts := NewQueue(conn, "/plain"), NewQueue(conn, "/receipts", WithReceipts())
-	gate, commit := NewBarrier(conn, "/gate"), NewTwoPhase(conn, "/commit")
+	gate := NewBarrier(conn, "/gate")
 	a := []byte("a")
-	err := errors.Join(plain.Offer(ctx, a), receipts.Offer(ctx, a), commit.Begin(ctx, "known", nil, "s"))
+	err := errors.Join(plain.Offer(ctx, a), receipts.Offer(ctx, a))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,13 +62,6 @@ func TestLeavingAfterTheAnswer(t *testing.T) {
 			return nil
 		}, true},
 		{"shut again", func(op *operation) error { _, err := gate.turn(ctx, op, "shut", gateShut); return err }, false},
-		{"vote", func(op *operation) error {
-			all, err := commit.list(ctx, "known")
-			if err == nil {
-				_, err = commit.cast(ctx, op, "vote", join(all.path, all.sites[0]), all.outcome, true)
-			}
-			return err
-		}, true},
 	} {
 		op := &operation{done: make(chan struct{})}
 		if err := c.body(op); err != nil && !errors.Is(err, zk.ErrNoNode) {

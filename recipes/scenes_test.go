@@ -83,8 +83,7 @@ var troubles = []struct {
 	{"unknown", recipes.ErrUnknownOutcome}, {"held", recipes.ErrHeld}, {"not held", recipes.ErrNotHeld}, {"lost", recipes.ErrLost},
 	{"closed", recipes.ErrClosed}, {"empty", recipes.ErrEmpty}, {"permits", recipes.ErrPermits}, {"no leader", recipes.ErrNoLeader},
 	{"place lost", recipes.ErrPlaceLost}, {"not entered", recipes.ErrNotEntered}, {"entered", recipes.ErrEntered},
-	{"overflow", recipes.ErrOverflow}, {"not a number", recipes.ErrNotNumber}, {"exists", recipes.ErrTransactionExists},
-	{"no transaction", recipes.ErrNoTransaction}, {"aborted", recipes.ErrAborted},
+	{"overflow", recipes.ErrOverflow}, {"not a number", recipes.ErrNotNumber},
 	{"no auth", zk.ErrNoAuth}, {"no node", zk.ErrNoNode}, {"canceled", context.Canceled},
 }
 
@@ -124,8 +123,6 @@ func open(c recipes.Conn, kind, path string, rest []string) any {
 		return recipes.NewLockingQueue(c, path)
 	case "priorityqueue":
 		return recipes.NewPriorityQueue(c, path, receipts...)
-	case "twophase":
-		return recipes.NewTwoPhase(c, path, policy)
 	}
 	panic("no recipe " + kind)
 }

@@ -24,7 +24,7 @@ func TestClientsHaveEqualPlans(t *testing.T) {
 	for kind, wanted := range map[string]struct{ known, equal, byPlace bool }{
 		"lock": {true, true, false}, "election": {true, true, false}, "semaphore": {true, true, false},
 		"rwlock": {true, true, false}, "doublebarrier": {true, true, false}, "barrier": {true, false, false},
-		"counter": {}, "queue": {}, "lockingqueue": {}, "twophase": {}, "priorityqueue": {}, "membership": {true, true, false},
+		"counter": {}, "queue": {}, "lockingqueue": {}, "priorityqueue": {}, "membership": {true, true, false},
 	} {
 		w, err := Find(kind, Ours)
 		if err != nil {

@@ -171,8 +171,6 @@ var consequences = map[string][]string{
 	"counted-twice": {"sum"},
 	"lost-update":   {"sum"},
 
-	// A commit without all votes stands beside an abort.
-	"validity": {"atomicity"},
 	// A list that lacks a member, or has one too many, was never the group's.
 	"missing": {"snapshot", "stale-watch"},
 	"ghost":   {"snapshot", "stale-watch"},

@@ -97,7 +97,7 @@ func (p Promise) BrokenBy(property string) bool {
 // kinds are all that there are. A kind is registered by a line here.
 var kinds = []*Kind{
 	&lockKind, &rwLockKind, &semaphoreKind, &queueKind, &priorityQueueKind, &lockingQueueKind, &electionKind,
-	&membershipKind, &counterKind, &twoPhaseKind, &gateKind, &doubleBarrierKind,
+	&membershipKind, &counterKind, &gateKind, &doubleBarrierKind,
 }
 
 // Entry is a recipe that the command knows by name.

@@ -56,18 +56,11 @@ func TestHistoriesOfElsewhere(t *testing.T) {
 		{"registry", "missing", linearizability.History{op(1, "register", "a", "", ok, 1, 2), op(2, "list", "", "", ok, 3, 4)}},
 		{"registry", "ok", linearizability.History{op(1, "register", "a", "", ok, 1, 2),
 			op(1, "deregister", "a", "", unknown, 2, never), op(2, "list", "", "", ok, 3, 4)}},
-		{"twophase", "validity", linearizability.History{op(1, "begin", "t a b", "", ok, 1, 2), op(1, "commit", "t a", "", ok, 3, 4),
-			op(1, "outcome", "t", "commit", ok, 5, 6)}},
-		{"twophase", "atomicity", linearizability.History{op(1, "begin", "t a", "", ok, 1, 2), op(1, "commit", "t a", "", ok, 3, 4),
-			op(1, "outcome", "t", "commit", ok, 5, 6), op(2, "abort", "t", "abort", ok, 7, 8)}},
-		{"twophase", "atomicity", linearizability.History{op(1, "begin", "t a", "", ok, 1, 2), op(1, "commit", "t a", "", ok, 3, 4),
-			op(1, "outcome", "t", "commit", ok, 5, 6), op(2, "commit", "t a", "abort", linearizability.Fail, 7, 8)}},
 		// What returns when another is called may come after it.
 		{"lockingqueue", "ok", linearizability.History{op(1, "offer", "a", "", ok, 1, 5), op(2, "try", "", "", ok, 5, 6), op(1, "claim", "", "a", ok, 6, 7)}},
 		{"membership", "ok", linearizability.History{op(1, "join", "a", "", ok, 1, 5), op(2, "members", "", "", ok, 5, 7), op(1, "leave", "a", "", ok, 8, 9)}},
 		{"membership", "ok", linearizability.History{op(1, "join", "a", "", ok, 1, 5), op(2, "members", "", "", ok, 6, 7), op(1, "leave", "a", "", ok, 7, 9)}},
 		{"registry", "ok", linearizability.History{op(1, "register", "a", "", ok, 5, 7), op(2, "list", "", "a", ok, 1, 5)}},
-		{"twophase", "ok", linearizability.History{op(1, "begin", "t a", "", ok, 1, 2), op(1, "abort", "t", "abort", ok, 3, 3)}},
 		// It is got again at the stamp at which it is given back.
 		{"lockingqueue", "ok", linearizability.History{op(1, "offer", "a", "", ok, 1, 2), op(1, "claim", "", "a", ok, 3, 5),
 			op(1, "finish", "give back a", "", ok, 5, 5), op(1, "claim", "", "a", ok, 5, 6), op(1, "finish", "give back a", "", ok, 6, 7), op(2, "claim", "", "a", ok, 8, 9)}},
@@ -89,20 +82,14 @@ func TestHistoriesOfElsewhere(t *testing.T) {
 		// What failed had no effect.
 		{"lockingqueue", "ok", linearizability.History{op(1, "offer", "a", "", ok, 1, 2), op(2, "claim", "", "a", ok, 2, 2), op(1, "offer", "a", "", fail, 3, 4)}},
 		{"lockingqueue", "phantom", linearizability.History{op(1, "offer", "a", "", fail, 1, 2), op(2, "claim", "", "a", ok, 3, 4)}},
-		{"twophase", "ok", linearizability.History{op(1, "begin", "t a b", "", fail, 1, 2), op(1, "begin", "t a", "", ok, 3, 4),
-			op(1, "commit", "t a", "", ok, 5, 6), op(1, "outcome", "t", "commit", ok, 7, 8)}},
 		// What ends at any time from its call on ends what was got at that stamp.
 		{"membership", "ok", linearizability.History{op(1, "join", "a", "", unknown, 1, never), op(1, "join", "a", "", ok, 2, 4),
 			op(1, "leave", "a", "", ok, 2, 9), op(2, "members", "", "", ok, 5, 6)}},
 		// What failed to get something may have had it for a while.
 		{"lockingqueue", "ok", linearizability.History{op(1, "offer", "a", "", ok, 1, 2), op(2, "claim", "", "", fail, 3, 4), op(2, "try", "", "", ok, 5, 6)}},
 		{"membership", "ok", linearizability.History{op(1, "join", "a", "", fail, 1, 2), op(2, "members", "", "a", ok, 3, 4), op(1, "leave", "a", "", ok, 5, 6)}},
-		// A transaction has one set of sites, and is over when it is forgotten; a group has no order.
-		{"twophase", "its own name", linearizability.History{op(1, "begin", "t a", "", ok, 1, 2), op(1, "forget", "t", "", ok, 3, 4), op(1, "begin", "t a", "", ok, 5, 6)}},
-		{"twophase", "its own name", linearizability.History{op(1, "begin", "t a b", "", unknown, 1, never), op(2, "begin", "t a", "", ok, 5, 6)}},
+		// A group has no order.
 		{"membership", "unchanged", linearizability.History{op(1, "join", "a", "", ok, 1, 2), op(2, "join", "b", "", ok, 1, 2), op(3, "changed", "b a", "a b", ok, 3, 4)}},
-		{"twophase", "which sites", linearizability.History{op(1, "outcome", "t", "commit", ok, 5, 6)}},
-		{"twophase", "commit or abort", linearizability.History{op(1, "begin", "t a", "", ok, 1, 2), op(1, "outcome", "t", "yes", ok, 5, 6)}},
 	} {
 		if v := judges.Check(test.kind, test.history, time.Minute)[0]; !strings.Contains(v.Outcome.String()+v.Property+v.Reason, test.want) {
 			t.Errorf("%v: %v, want %s", test.history, v, test.want)

@@ -71,7 +71,6 @@ func TestTwoFaultsContradictNothing(t *testing.T) {
 		{"lock", world.Expiry | world.Lag},
 		{"lock", world.Expiry | world.Stall},
 		{"lock", world.Lag | world.Deposed},
-		{"twophase", world.Cancel | world.Deposed},
 	} {
 		w, err := workload.Find(of.kind, workload.Ours)
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
@@ -40,7 +39,7 @@ var ending = map[string]bool{
 func newEpisode(h linearizability.History) *episode {
 	silent := func(o linearizability.Operation) bool {
 		_, turn := ending[o.Op]
-		return o.Outcome == linearizability.Fail && !turn && o.Op != "commit"
+		return o.Outcome == linearizability.Fail && !turn
 	}
 	e := &episode{history: slices.DeleteFunc(slices.Clone(h), silent)}
 	slices.SortStableFunc(e.history, func(a, b linearizability.Operation) int {
@@ -75,8 +74,6 @@ func newEpisode(h linearizability.History) *episode {
 		switch {
 		case o.Op == "register":
 			op.Data = op.SessionAt // it registered under the session that its client has
-		case o.Op == "commit" && op.Outcome == world.Fail && op.Result == "abort":
-			op.Err = recipes.ErrAborted
 		case o.Op == "join" || (o.Op == "claim" || o.Op == "try") && op.Result != "":
 			op.Data = &workload.Held{}
 		}

@@ -34,8 +34,8 @@ type operation struct {
 
 // How many words an argument or a result has.
 var (
-	none, one, two, some, list = [2]int{}, [2]int{1, 1}, [2]int{2, 2}, [2]int{2, 1 << 30}, [2]int{0, 1 << 30}
-	oneOrNone                  = [2]int{0, 1}
+	none, one, some, list = [2]int{}, [2]int{1, 1}, [2]int{2, 1 << 30}, [2]int{0, 1 << 30}
+	oneOrNone             = [2]int{0, 1}
 )
 
 var kinds = []kind{
@@ -44,10 +44,6 @@ var kinds = []kind{
 	}},
 	{"membership", []string{"missing", "ghost", "unchanged"}, []operation{
 		{"join", one, none}, {"leave", one, none}, {"members", none, list}, {"changed", list, list},
-	}},
-	{"twophase", []string{"atomicity", "validity"}, []operation{
-		{"begin", some, none}, {"commit", two, none}, {"veto", two, none},
-		{"outcome", one, one}, {"abort", one, one}, {"forget", one, none},
 	}},
 	{"registry", []string{"missing", "ghost", "unchanged"}, []operation{
 		{"register", one, none}, {"deregister", one, none}, {"list", none, list}, {"changed", list, list}, {"rest", none, none},
@@ -143,10 +139,6 @@ func (k *kind) problem(h linearizability.History, o *linearizability.Operation) 
 	again := func(p *linearizability.Operation) bool {
 		return p != o && p.Op == o.Op && p.Arg == o.Arg && p.Outcome != linearizability.Fail
 	}
-	begun := func(p *linearizability.Operation) bool {
-		same := strings.HasPrefix(text(p.Arg)+" ", arg[0]+" ") && p.Outcome != linearizability.Fail
-		return same && (p.Op == "begin" && p.Arg != o.Arg || p.Op == "forget" && p.Call < o.Call)
-	}
 	switch {
 	case !fits(arg, of.arg):
 		return "its argument has another number of words; see the page on histories"
@@ -158,12 +150,6 @@ func (k *kind) problem(h linearizability.History, o *linearizability.Operation) 
 		return `its argument is "done ITEM" or "give back ITEM"`
 	case o.Op == "offer" && o.Outcome != linearizability.Fail && has(h, again):
 		return "this value is offered twice; offer different ones, so that it is known which was claimed"
-	case o.Op == "begin" && o.Outcome != linearizability.Fail && has(h, begun):
-		return "this transaction is begun with other sites, too, or after it was forgotten; give each its own name"
-	case k.name == "twophase" && len(arg) == 1 && ok && len(result) == 1 && !has(h, begins(arg[0])):
-		return "no begin says which sites take part: its argument is the transaction and its sites"
-	case k.name == "twophase" && len(arg) == 1 && ok && len(result) == 1 && result[0] != "commit" && result[0] != "abort":
-		return "its result is commit or abort"
 	}
 	return ""
 }
@@ -175,12 +161,6 @@ func has(h linearizability.History, is func(o *linearizability.Operation) bool) 
 		}
 	}
 	return false
-}
-
-func begins(tx string) func(o *linearizability.Operation) bool {
-	return func(o *linearizability.Operation) bool {
-		return o.Op == "begin" && o.Outcome != linearizability.Fail && strings.HasPrefix(text(o.Arg), tx+" ")
-	}
 }
 
 // text is an argument or a result as users of kinds have it.

@@ -59,10 +59,7 @@ func (c judged) plant(v *workload.View) {
 		return forms[max(0, slices.IndexFunc(forms, func(o operation) bool { return o.name == op.Name }))].result
 	}
 	before := a.Result
-	result, decided := map[string]string{"commit": "abort", "abort": "commit"}[before]
-	if !decided {
-		result = b.Result
-	}
+	result := b.Result
 	if atRest := a.Name == "list" && a.Data != nil; of(a) == none || of(a) != of(b) || result == before || atRest ||
 		of(a) == oneOrNone && before == "" || of(a) != list && result == "" {
 		return
