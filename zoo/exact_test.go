@@ -8,23 +8,23 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// exactAnimals are those that need exact mode.
-func exactAnimals(t *testing.T) (all []Animal) {
+// exactBugs are those that need exact mode.
+func exactBugs(t *testing.T) (all []KnownBug) {
 	t.Helper()
-	for _, a := range Animals() {
+	for _, a := range KnownBugs() {
 		if a.Exact {
 			all = append(all, a)
 		}
 	}
 	if len(all) < 3 {
-		t.Fatalf("only %d animals need exact mode", len(all))
+		t.Fatalf("only %d known bugs need exact mode", len(all))
 	}
 	return all
 }
 
-// Animals that need exact mode are found in it, and replayed; their twins are clean.
-func TestExactAnimals(t *testing.T) {
-	for _, a := range exactAnimals(t) {
+// Known bugs that need exact mode are found in it, and replayed; their fixed versions are clean.
+func TestExactKnownBugs(t *testing.T) {
+	for _, a := range exactBugs(t) {
 		c, err := NewHunter(HuntConfig{Seed: 1, Episodes: 3000}).Hunt(t.Context(), a)
 		if err != nil || !c.OK() {
 			t.Errorf("%s: %v, %s", a.ID, err, c.Problem)

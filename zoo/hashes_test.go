@@ -24,7 +24,7 @@ type subject struct {
 	clients int
 }
 
-// subjects are the recipes that package listed names, the animals and their twins.
+// subjects are the recipes that package listed names, the known bugs and their fixed versions.
 func subjects(t *testing.T) (all []subject) {
 	t.Helper()
 	for _, name := range []string{"lock/published/WriteLock", "lock/unfenced", "queue/published/DistributedQueue"} {
@@ -35,9 +35,9 @@ func subjects(t *testing.T) (all []subject) {
 		}
 		all = append(all, subject{name, w, 3})
 	}
-	for _, a := range Animals() {
-		if !a.Exact { // else in exact builds only, see TestExactAnimals
-			all = append(all, subject{a.ID, a.Broken(), a.Clients}, subject{a.ID + "/twin", a.Twin(), a.Clients})
+	for _, a := range KnownBugs() {
+		if !a.Exact { // else in exact builds only, see TestExactKnownBugs
+			all = append(all, subject{a.ID, a.Broken(), a.Clients}, subject{a.ID + "/twin", a.Fixed(), a.Clients})
 		}
 	}
 	return all
@@ -58,7 +58,7 @@ func (s subject) part(t *testing.T, seed uint64, from, episodes, workers int) ui
 // four. ZKTORTURE_ZOO_SEEDS is how many, of each. With the race detector some are compared; what is recorded of all is
 // compared with it, too.
 func TestDeterminism(t *testing.T) {
-	n := 4
+	n := testkit.Sized(2, 20)
 	if text := os.Getenv("ZKTORTURE_ZOO_SEEDS"); text != "" {
 		var err error
 		if n, err = strconv.Atoi(text); err != nil || n < 1 {

@@ -9,227 +9,176 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zktorture/zktorture/live/confirm"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 )
 
-// HuntConfig says how animals are hunted: all by the same strategy, and all faults may strike unless the animal needs
-// none.
+// HuntConfig says how known bugs are hunted: all by the same strategy, and all faults may strike unless the bug needs none.
 type HuntConfig struct {
-	Seed     uint64
-	Episodes int    // at most, for each animal and for its twin, which takes 5,000 at most; default 20,000
-	TwinSeed uint64 // of the twins' episodes; default: Seed
-	Strategy string // one of [sim.Strategies]; default "mix". It does not count for canaries.
-	Workers  int    // episodes under way at the same time; default: GOMAXPROCS
-	// SkipTwin leaves out the twin.
-	SkipTwin bool
-	// NoShrink leaves the stories as they were found.
-	NoShrink bool
+	Seed      uint64
+	Episodes  int    // at most, for each bug and for its fixed version, which takes 5,000 at most; default 20,000
+	Strategy  string // one of [sim.Strategies]; default "mix". It does not count for canaries.
+	Workers   int    // episodes under way at the same time; default: GOMAXPROCS
+	SkipFixed bool   // leave out the fixed version
+	NoShrink  bool   // leave the stories as they were found
 }
 
 // Catch is the result of a hunt.
 type Catch struct {
-	Animal       Animal
-	Found        *sim.Found            // the smallest story of the animal's property; nil if it was not found
-	Episodes     int                   // in which it was found, or that were run in vain
-	Rate         float64               // of a canary: the share of the random episodes
-	Confirmed    *confirm.Confirmation // on real servers; nil if nobody has looked
-	TwinEpisodes int
-	TwinClean    bool
-	Problem      string // why it was not found, or what the twin is accused of
-	Elapsed      time.Duration
+	Bug           KnownBug
+	Found         *sim.Found // the smallest story of the bug's property; nil if it was not found
+	Episodes      int        // in which it was found, or that were run in vain
+	Rate          float64    // of a canary: the share of the random episodes
+	FixedEpisodes int
+	FixedClean    bool
+	Problem       string // why it was not found, or what the fixed version is accused of
+	Elapsed       time.Duration
 }
 
-// OK reports whether the animal was found and its twin, if it was looked at, is clean.
+// OK reports whether the bug was found and its fixed version, if it was looked at, is clean.
 func (c Catch) OK() bool { return c.Found != nil && c.Problem == "" }
 
 // EpisodesMax is the default of HuntConfig.Episodes.
 const EpisodesMax = 20_000
 
-// twinEpisodesMax is how many episodes of a twin are run at most: with another seed in each run they add up.
-const twinEpisodesMax = 5_000
+// fixedEpisodesMax is how many episodes of a fixed version are run at most: with another seed in each run they add up.
+const fixedEpisodesMax = 5_000
 
-// Hunter hunts animals, several at the same time if asked to, and looks at a twin that several have in common only
+// Hunter hunts known bugs, several at the same time if asked to, and looks at a fixed version that several have in common only
 // once.
 type Hunter struct {
 	cfg HuntConfig
 
 	mu    sync.Mutex
-	twins map[string]func() (sim.Result, error) // by recipe
+	fixed map[string]func() (sim.Result, error) // by recipe
 }
 
 // NewHunter returns a hunter.
 func NewHunter(cfg HuntConfig) *Hunter {
 	cfg.Episodes = cmp.Or(cfg.Episodes, EpisodesMax)
 	cfg.Strategy = cmp.Or(cfg.Strategy, "mix")
-	cfg.TwinSeed = cmp.Or(cfg.TwinSeed, cfg.Seed)
-	return &Hunter{cfg: cfg, twins: map[string]func() (sim.Result, error){}}
+	return &Hunter{cfg: cfg, fixed: map[string]func() (sim.Result, error){}}
 }
 
-// Hunt looks for an animal, and for anything wrong with its twin. The result depends on the seeds alone. When ctx ends
-// it stops; then the error says so.
-func (hunter *Hunter) Hunt(ctx context.Context, a Animal) (Catch, error) {
-	h := hunt{cfg: hunter.cfg, hunter: hunter, catch: Catch{Animal: a}, begin: time.Now()}
-	err := h.run(ctx)
-	h.catch.Elapsed = time.Since(h.begin)
-	return h.catch, err
+// Hunt looks for a bug, and for anything wrong with its fixed version. The result depends on the seeds alone. When ctx ends it
+// stops; then the error says so.
+func (h *Hunter) Hunt(ctx context.Context, b KnownBug) (Catch, error) {
+	c, begin := Catch{Bug: b}, time.Now()
+	err := h.search(ctx, &c)
+	if err == nil && !h.cfg.SkipFixed {
+		err = h.examine(ctx, &c)
+	}
+	if err == nil && ctx.Err() != nil {
+		err = fmt.Errorf("the search for %s was interrupted", b.ID)
+	}
+	if err == nil && c.Found == nil {
+		c.blame("not found in %d episodes", c.Episodes)
+	}
+	c.Elapsed = time.Since(begin)
+	return c, err
 }
 
-// hunt is a Hunt under way.
-type hunt struct {
-	cfg    HuntConfig
-	hunter *Hunter
-	catch  Catch
-	begin  time.Time
-}
-
-func (h *hunt) run(ctx context.Context) error {
-	steps := []func(context.Context) error{h.search}
-	if h.catch.Animal.Rate > 0 {
-		steps[0] = h.count
-	}
-	if !h.cfg.SkipTwin {
-		steps = append(steps, h.twin)
-	}
-	for _, step := range steps {
-		if err := step(ctx); err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return fmt.Errorf("the search for %s was interrupted", h.catch.Animal.ID)
-		}
-	}
-	if h.catch.Found == nil {
-		h.blame("not found in %d episodes", h.catch.Episodes)
-	}
-	return nil
+// Counterexample is that of what was found.
+func (c Catch) Counterexample() (*sim.Counterexample, error) {
+	w, cfg := c.Bug.Broken(), sim.Config{NoFaultsAtAll: true, Clients: c.Bug.Clients, Faults: c.Bug.Faults()}
+	return cfg.Counterexample(sim.Result{Workload: w.Name(), Recipe: w.Recipe()}, *c.Found)
 }
 
 // blame notes a problem, besides those noted before.
-func (h *hunt) blame(format string, args ...any) {
-	if h.catch.Problem != "" {
-		h.catch.Problem += "; "
+func (c *Catch) blame(format string, args ...any) {
+	if c.Problem != "" {
+		c.Problem += "; "
 	}
-	h.catch.Problem += fmt.Sprintf(format, args...)
+	c.Problem += fmt.Sprintf(format, args...)
 }
 
-// search runs episodes until the animal is found.
-func (h *hunt) search(ctx context.Context) error {
-	r, err := h.campaign(ctx, h.cfg.Strategy, h.catch.Animal.Property)
+// search runs episodes until the bug is found. Of a canary it runs all, and counts how often it shows.
+func (h *Hunter) search(ctx context.Context, c *Catch) error {
+	b := c.Bug
+	cfg := sim.Config{
+		Strategy: h.cfg.Strategy, Until: b.Property, Episodes: h.cfg.Episodes, Seed: h.cfg.Seed, Faults: b.Faults(),
+		NoFaultsAtAll: true, Clients: b.Clients, Workers: h.cfg.Workers, NoShrink: h.cfg.NoShrink,
+	}
+	if b.Rate > 0 {
+		cfg.Strategy, cfg.Until = "random", ""
+	}
+	r, err := sim.Run(ctx, b.Broken(), cfg)
 	if err != nil {
 		return err
 	}
-	h.catch.Episodes = r.Episodes
-	if h.take(r); h.catch.Found != nil {
-		h.catch.Episodes = h.catch.Found.Episode + 1
-	}
-	return nil
-}
-
-func (h *hunt) campaign(ctx context.Context, strategy, until string) (sim.Result, error) {
-	return sim.Run(ctx, h.catch.Animal.Broken(), sim.Config{
-		Strategy: strategy, Until: until, Episodes: h.cfg.Episodes, Seed: h.cfg.Seed,
-		Faults: h.catch.Animal.Faults(), NoFaultsAtAll: true,
-		Clients: h.catch.Animal.Clients, Workers: h.cfg.Workers, NoShrink: h.cfg.NoShrink,
-	})
-}
-
-// Faults are those with which the animal is hunted: all, and what it needs besides.
-func (a Animal) Faults() world.Faults {
-	needs, err := world.ParseFaults(a.Needs)
-	if err != nil || needs == world.NoFaults {
-		return world.NoFaults
-	}
-	return world.AllFaults | needs
-}
-
-// take takes the violation that the animal is known for, if a campaign has found it.
-func (h *hunt) take(r sim.Result) {
-	for i := range r.Violations {
-		if r.Violations[i].Property == h.catch.Animal.Property {
-			h.catch.Found = &r.Violations[i]
-		}
-	}
-}
-
-// count measures how often a canary shows.
-func (h *hunt) count(ctx context.Context) error {
-	r, err := h.campaign(ctx, "random", "")
-	if err != nil {
-		return err
-	}
-	h.catch.Episodes = r.Episodes
-	if h.take(r); h.catch.Found == nil {
+	c.Episodes = r.Episodes
+	i := slices.IndexFunc(r.Violations, func(f sim.Found) bool { return f.Property == b.Property })
+	if i < 0 {
 		return nil
 	}
-	h.catch.Episodes = h.catch.Found.Episode + 1
-	h.catch.Rate = float64(h.catch.Found.Times) / float64(max(r.Episodes, 1))
-	if want := h.catch.Animal.Rate; h.catch.Rate < want/2 || h.catch.Rate > want*2 {
-		h.blame("found in %.2f %% of the episodes, not in about %.2f %%: the harness is broken",
-			100*h.catch.Rate, 100*want)
+	c.Found = &r.Violations[i]
+	c.Episodes = c.Found.Episode + 1
+	if b.Rate > 0 {
+		c.Rate = float64(c.Found.Times) / float64(max(r.Episodes, 1))
+		if c.Rate < b.Rate/2 || c.Rate > b.Rate*2 {
+			c.blame("found in %.2f %% of the episodes, not in about %.2f %%: the harness is broken", 100*c.Rate, 100*b.Rate)
+		}
 	}
 	return nil
 }
 
-// twin looks at the fixed twin, which must break nothing. Half of its episodes are those of all animals that have it, with
-// all faults; the other half is dealt to these animals, and begins like their counterexamples.
-func (h *hunt) twin(ctx context.Context) error {
-	h.catch.TwinClean = true
-	for _, look := range []func(context.Context, Animal) (sim.Result, error){h.hunter.examine, h.examineNear} {
-		r, err := look(ctx, h.catch.Animal)
+// examine looks at the fixed version, which must break nothing. Half of its episodes are those of all bugs that have it, with all
+// faults; the other half is dealt to these bugs, and begins like their counterexamples.
+func (h *Hunter) examine(ctx context.Context, c *Catch) error {
+	clean := true
+	for _, look := range []func(context.Context, *Catch) (sim.Result, error){h.examineAll, h.examineNear} {
+		r, err := look(ctx, c)
 		if err != nil {
-			h.catch.TwinClean = false
 			return err
 		}
-		if h.catch.TwinEpisodes += r.Episodes; r.Verdict != sim.VerdictOK {
-			h.catch.TwinClean = false
-			h.blame("the fixed version is accused: %s", accusations(r))
+		if c.FixedEpisodes += r.Episodes; r.Verdict != sim.VerdictOK {
+			clean = false
+			c.blame("the fixed version is accused: %s", accusations(r))
 		}
 	}
+	c.FixedClean = clean
 	return nil
 }
 
-// half is half of the episodes of a twin.
-func (hunter *Hunter) half() int { return (min(hunter.cfg.Episodes, twinEpisodesMax) + 1) / 2 }
+// half is half of the episodes of a fixed version.
+func (h *Hunter) half() int { return (min(h.cfg.Episodes, fixedEpisodesMax) + 1) / 2 }
 
-func (hunter *Hunter) examine(ctx context.Context, a Animal) (sim.Result, error) {
-	twin := a.Twin()
-	hunter.mu.Lock()
-	once, known := hunter.twins[twin.Recipe()]
+func (h *Hunter) examineAll(ctx context.Context, c *Catch) (sim.Result, error) {
+	w := c.Bug.Fixed()
+	h.mu.Lock()
+	once, known := h.fixed[w.Recipe()]
 	if !known {
 		once = sync.OnceValues(func() (sim.Result, error) {
 			cfg := sim.Config{
-				Strategy: hunter.cfg.Strategy, Episodes: hunter.half(), Seed: hunter.cfg.TwinSeed,
-				Clients: a.Clients, Workers: hunter.cfg.Workers, Faults: world.AllFaults,
+				Strategy: h.cfg.Strategy, Episodes: h.half(), Seed: h.cfg.Seed, Workers: h.cfg.Workers, Faults: world.AllFaults,
 			}
-			for _, other := range a.kin() {
+			for _, other := range c.Bug.sharing() {
 				cfg.Clients, cfg.Faults = max(cfg.Clients, other.Clients), cfg.Faults|other.Faults()
 			}
-			return sim.Run(ctx, twin, cfg)
+			return sim.Run(ctx, w, cfg)
 		})
-		hunter.twins[twin.Recipe()] = once
+		h.fixed[w.Recipe()] = once
 	}
-	hunter.mu.Unlock()
+	h.mu.Unlock()
 	return once()
 }
 
-// examineNear runs the twin in the animal's own terms, from the choices of its counterexample, if there is one.
-func (h *hunt) examineNear(ctx context.Context, a Animal) (sim.Result, error) {
-	if h.catch.Found == nil {
+// examineNear runs the fixed version in the bug's own terms, from the choices of its counterexample, if there is one.
+func (h *Hunter) examineNear(ctx context.Context, c *Catch) (sim.Result, error) {
+	if c.Found == nil {
 		return sim.Result{Verdict: sim.VerdictOK}, nil
 	}
-	return sim.Run(ctx, a.Twin(), sim.Config{
-		Strategy: "near", Near: []world.Choices{h.catch.Found.Choices}, Seed: h.cfg.TwinSeed,
-		Episodes: max(h.hunter.half()/max(len(a.kin()), 1), 1), Faults: a.Faults(), NoFaultsAtAll: true,
-		Clients: a.Clients, Workers: h.cfg.Workers,
+	return sim.Run(ctx, c.Bug.Fixed(), sim.Config{
+		Strategy: "near", Near: []world.Choices{c.Found.Choices}, Seed: h.cfg.Seed,
+		Episodes: max(h.half()/max(len(c.Bug.sharing()), 1), 1), Faults: c.Bug.Faults(), NoFaultsAtAll: true,
+		Clients: c.Bug.Clients, Workers: h.cfg.Workers,
 	})
 }
 
-// kin are all animals that have its twin.
-func (a Animal) kin() []Animal {
-	recipe := a.Twin().Recipe()
-	return slices.DeleteFunc(Animals(), func(other Animal) bool { return other.Twin().Recipe() != recipe })
+// sharing are all known bugs that have its fixed version.
+func (b KnownBug) sharing() []KnownBug {
+	recipe := b.Fixed().Recipe()
+	return slices.DeleteFunc(KnownBugs(), func(other KnownBug) bool { return other.Fixed().Recipe() != recipe })
 }
 
 func accusations(r sim.Result) string {

@@ -27,8 +27,8 @@ func TestRecordedProperties(t *testing.T) {
 		recorded[fields[0]] = fields
 	}
 	var all strings.Builder
-	for _, a := range Animals() {
-		if a.Exact { // see TestExactAnimals
+	for _, a := range KnownBugs() {
+		if a.Exact { // see TestExactKnownBugs
 			continue
 		}
 		was := recorded[a.ID]
@@ -50,7 +50,7 @@ func TestRecordedProperties(t *testing.T) {
 }
 
 // foundIn is the episode in which a known bug is found, from 1.
-func foundIn(t *testing.T, a Animal) string {
+func foundIn(t *testing.T, a KnownBug) string {
 	t.Helper()
 	for _, f := range episodesOf(t, a, EpisodesMax, a.Property).Violations {
 		return fmt.Sprint(f.Episode + 1)
@@ -59,7 +59,7 @@ func foundIn(t *testing.T, a Animal) string {
 }
 
 // brokenIn lists the properties that break in the first episodes, and in how many of them each does.
-func brokenIn(t *testing.T, a Animal, episodes int) (all []string) {
+func brokenIn(t *testing.T, a KnownBug, episodes int) (all []string) {
 	t.Helper()
 	for _, f := range episodesOf(t, a, episodes, "").Violations {
 		all = append(all, fmt.Sprintf("%s=%d", f.Property, f.Times))
@@ -68,7 +68,7 @@ func brokenIn(t *testing.T, a Animal, episodes int) (all []string) {
 	return all
 }
 
-func episodesOf(t *testing.T, a Animal, episodes int, until string) sim.Result {
+func episodesOf(t *testing.T, a KnownBug, episodes int, until string) sim.Result {
 	t.Helper()
 	r, err := sim.Run(t.Context(), a.Broken(), sim.Config{
 		Strategy: "mix", Until: until, Episodes: episodes, Seed: 1, Faults: a.Faults(), NoFaultsAtAll: true,

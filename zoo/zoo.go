@@ -1,25 +1,28 @@
-// Package zoo has recipes that are known to be broken, as they were published, and hunts them.
+// Package zoo has recipes that are known to be broken, as they were published, and hunts their bugs.
 //
 // # The model
 //
-// An [Animal] is a published recipe with one of its bugs. Its twin is the same recipe without that bug. A harness that
-// does not find the animal cannot see the bug; one that accuses the twin gives false alarms. A [Hunter] looks for the
-// property that the animal is known to break, and runs episodes of the twin, half of them near what it has found. The canary is a planted bug that
-// must be found at a known rate: if it is not, the harness itself is broken.
+// A [KnownBug] is a published recipe with one of its bugs. Its fixed version is the same recipe without that bug. A harness
+// that does not find the bug cannot see it; one that accuses the fixed version gives false alarms. A [Hunter] looks for the
+// property that the bug is known to break, and runs episodes of the fixed version, half of them near what it has found. The
+// canary is a planted bug that must be found at a known rate: if it is not, the harness itself is broken.
 //
-// The recipes are in package published, with their bugs marked. [Absentees] lists the bugs that have no animal, and why.
+// There is a bug for each pair of a property and the faults that are needed to break it, and there are all that the documents
+// have which the zoo began with: Apache's WriteLock and DistributedQueue, the tutorial's barriers and queues, the class Locks,
+// locks by create-and-watch, and the class ZkLock. (But for SP9, a constructor's: its monitor is missing between two assignments,
+// with no request and so no other thread's turn between them.)
+//
+// The recipes are in package published, with their bugs marked.
 package zoo
 
 import (
-	"context"
+	_ "embed"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
-	"github.com/go-zookeeper/zk"
-
-	"github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
@@ -27,121 +30,98 @@ import (
 	"github.com/zktorture/zktorture/zoo/published"
 )
 
-// Animal is a recipe with one known bug. Its twin is the same recipe without it.
-type Animal struct {
-	ID       string // of the bug, in the comments BUG: of the published recipe
+// KnownBug is a recipe with one known bug.
+type KnownBug struct {
+	ID       string // in the comments BUG: of the published recipe
 	Title    string // what is wrong
 	Source   string // where the recipe, or the report of its bug, was published
 	Property string // what it breaks, as violations name it
 	Needs    string // the faults without which it cannot show, as for --faults
 	Clients  int    // at most
 
-	Bugs         published.Bugs // in force in Broken: the one of this id, and those without which it does not show
-	Broken, Twin func() *workload.Workload
-	// Rate, if set, is the share of the episodes in which the animal is to be found, within a factor of two: it is a
-	// canary. If it is found more often or more rarely the harness is broken.
+	Broken, Fixed func() *workload.Workload // with this bug and those without which it does not show; without any
+	// Rate, if set, is the share of the episodes in which the bug is to be found, within a factor of two: it is a canary. If it
+	// is found more often or more rarely the harness is broken.
 	Rate float64
 	// Exact says that the Go runtime decides whether the bug shows: only in exact mode is it searched for on purpose, and
 	// replayed (see [sim.Exact]).
 	Exact bool
 }
 
-// Animals lists the animals that this program can hunt: without those that need exact mode, unless it is built for that.
-func Animals() []Animal {
-	return slices.DeleteFunc(slices.Clone(animals()), func(a Animal) bool { return a.Exact && !sim.Exact() })
+// KnownBugs lists those that this program can hunt: without those that need exact mode, unless it is built for that.
+func KnownBugs() []KnownBug {
+	return slices.DeleteFunc(slices.Clone(all()), func(b KnownBug) bool { return b.Exact && !sim.Exact() })
 }
 
-// Skipped lists the animals that it cannot.
-func Skipped() []Animal {
-	return slices.DeleteFunc(slices.Clone(animals()), func(a Animal) bool { return !a.Exact || sim.Exact() })
+// Skipped lists those that it cannot.
+func Skipped() []KnownBug {
+	return slices.DeleteFunc(slices.Clone(all()), func(b KnownBug) bool { return !b.Exact || sim.Exact() })
 }
 
-// Absent is a published bug that has no animal, and why.
-type Absent struct{ ID, Reason string }
-
-// Absentees lists the published bugs that have no animal.
-func Absentees() []Absent {
-	return []Absent{
-		{"SP9", "the monitor is missing only between two assignments of a constructor, with no request and so no " +
-			"other thread's turn between them; the event lost there tells of the first connection, " +
-			"and nobody waits for that"},
-	}
-}
-
-// Find returns the animals with these ids, all without any.
-func Find(ids []string) ([]Animal, error) {
+// Find returns the known bugs with these ids, all that can be hunted without any.
+func Find(ids []string) ([]KnownBug, error) {
 	if len(ids) == 0 {
-		return Animals(), nil
+		return KnownBugs(), nil
 	}
-	var found []Animal
-	all := animals()
+	var found []KnownBug
 	for _, id := range ids {
-		i := slices.IndexFunc(all, func(a Animal) bool { return strings.EqualFold(a.ID, id) })
+		i := slices.IndexFunc(all(), func(b KnownBug) bool { return strings.EqualFold(b.ID, id) })
 		if i < 0 {
-			known := strings.Join(animalIDs(), ", ")
-			return nil, fmt.Errorf("no known bug is called %q: there are %s", id, known)
+			var known []string
+			for _, b := range all() {
+				known = append(known, b.ID)
+			}
+			return nil, fmt.Errorf("no known bug is called %q: there are %s", id, strings.Join(known, ", "))
 		}
-		found = append(found, all[i])
+		found = append(found, all()[i])
 	}
 	return found, nil
 }
 
-// init makes the animals and their twins known by name.
+// table lists the known bugs: an id, the family of the recipe, the property that the bug breaks, the faults that it needs, the
+// number of clients, the bugs without which it does not show, where it was published, and what is wrong.
+//
+//go:embed known.tsv
+var table string
+
+// all is the table.
+var all = sync.OnceValue(func() (all []KnownBug) {
+	_, rows, _ := strings.Cut(table, "\n")
+	for row := range strings.Lines(rows) {
+		columns := strings.Split(strings.TrimSpace(row), "\t")
+		f := families[columns[1]]
+		bugs := published.OnlyBugs(append(strings.Fields(columns[5]), columns[0])...)
+		clients, _ := strconv.Atoi(columns[4])
+		all = append(all, KnownBug{
+			ID: columns[0], Property: columns[2], Needs: columns[3], Clients: clients, Source: columns[6], Title: columns[7],
+			Rate: f.rate, Exact: f.exact,
+			Broken: func() *workload.Workload { return f.with(bugs) }, Fixed: f.without,
+		})
+	}
+	return all
+})
+
+// Faults are those with which the bug is hunted: all, and what it needs besides; none if it needs none.
+func (b KnownBug) Faults() world.Faults {
+	needs, err := world.ParseFaults(b.Needs)
+	if err != nil || needs == world.NoFaults {
+		return world.NoFaults
+	}
+	return world.AllFaults | needs
+}
+
+// init makes the known bugs and their fixed versions known by name.
 func init() {
-	for _, a := range animals() {
-		for _, new := range []func() *workload.Workload{a.Broken, a.Twin} {
+	for _, b := range all() {
+		for _, new := range []func() *workload.Workload{b.Broken, b.Fixed} {
 			w := new()
 			if _, err := workload.Find(w.Name(), w.Recipe()); err == nil {
-				continue // several have a twin in common
+				continue // several have a fixed version in common
 			}
-			bug := workload.Kind{Name: w.Name(), KnownBugs: []workload.Entry{{Recipe: w.Recipe(), New: new}}}
-			if err := workload.Register(&bug); err != nil {
+			kind := workload.Kind{Name: w.Name(), KnownBugs: []workload.Entry{{Recipe: w.Recipe(), New: new}}}
+			if err := workload.Register(&kind); err != nil {
 				panic(err)
 			}
 		}
 	}
 }
-
-func animalIDs() (ids []string) {
-	for _, a := range Animals() {
-		ids = append(ids, a.ID)
-	}
-	return ids
-}
-
-// canaryRate is how often the canary shows: in one episode of 64 it is broken, and in nearly all of those somebody
-// gets the lock and is alive afterwards.
-const canaryRate = 1.0 / 64
-
-func canary(bugs published.Bugs, _ ...workload.Option) *workload.Workload {
-	if !bugs.Has("canary") {
-		return workload.Lock(newOurLock, workload.Named("zoo/canary-fixed"), workload.Existing())
-	}
-	sound := workload.Lock(newOurLock, workload.Existing())
-	broken := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
-		return forgetful{newOurLock(c, path), c, path}
-	}, workload.Existing())
-	return workload.Own("lock", func(p *world.Plan, path string) workload.Episode {
-		if p.Choose(64, "canary") == 63 {
-			return broken.Episode(p, path)
-		}
-		return sound.Episode(p, path)
-	}, workload.Named("zoo/canary"), workload.JudgedBy(linearizability.Lock()))
-}
-
-// forgetful makes a znode more than it deletes.
-type forgetful struct {
-	workload.Locker
-	conn recipes.Conn
-	path string
-}
-
-func (f forgetful) Lock(ctx context.Context) error {
-	err := f.Locker.Lock(ctx)
-	if err == nil {
-		f.conn.Create(f.path+"/forgotten-"+recipes.NewGUID(f.conn), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-	}
-	return err
-}
-
-func newOurLock(c recipes.Conn, path string) workload.Locker { return recipes.NewLock(c, path) }

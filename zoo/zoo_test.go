@@ -4,10 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/testkit"
@@ -18,7 +16,7 @@ import (
 	"github.com/zktorture/zktorture/zoo/published"
 )
 
-func hunted(t *testing.T, a Animal, cfg HuntConfig) Catch {
+func hunted(t *testing.T, a KnownBug, cfg HuntConfig) Catch {
 	t.Helper()
 	testkit.ManyWorlds(t)
 	c, err := NewHunter(cfg).Hunt(t.Context(), a)
@@ -28,7 +26,7 @@ func hunted(t *testing.T, a Animal, cfg HuntConfig) Catch {
 	return c
 }
 
-func animal(t *testing.T, id string) Animal {
+func known(t *testing.T, id string) KnownBug {
 	t.Helper()
 	found, err := Find([]string{id})
 	if err != nil {
@@ -37,31 +35,31 @@ func animal(t *testing.T, id string) Animal {
 	return found[0]
 }
 
-func TestAnAnimalIsFoundAndItsTwinIsClean(t *testing.T) {
+func TestAKnownBugIsFoundAndItsFixedVersionIsClean(t *testing.T) {
 	cfg := HuntConfig{Seed: 1, Episodes: 3000}
-	c := hunted(t, animal(t, "dq6"), cfg)
-	if !c.OK() || !c.TwinClean || c.TwinEpisodes != 1500+1500/len(c.Animal.kin()) || c.Found.Property != "order" {
+	c := hunted(t, known(t, "dq6"), cfg)
+	if !c.OK() || !c.FixedClean || c.FixedEpisodes != 1500+1500/len(c.Bug.sharing()) || c.Found.Property != "order" {
 		t.Errorf("%+v", c)
 	}
-	again := hunted(t, animal(t, "DQ6"), HuntConfig{Seed: 1, Episodes: 3000, Workers: 1, SkipTwin: true})
+	again := hunted(t, known(t, "DQ6"), HuntConfig{Seed: 1, Episodes: 3000, Workers: 1, SkipFixed: true})
 	if again.Episodes != c.Episodes || again.Found.Hash != c.Found.Hash {
 		t.Errorf("equal seeds, but found in %d and in %d episodes", c.Episodes, again.Episodes)
 	}
-	// That it is clean says something: beside it the animal is accused.
-	dubious := c.Animal
-	dubious.Twin = dubious.Broken
-	h := hunt{cfg: cfg, hunter: NewHunter(cfg), catch: Catch{Animal: dubious, Found: c.Found}}
-	if r, err := h.examineNear(t.Context(), dubious); err != nil || r.Verdict != sim.VerdictViolation || r.Violations[0].Episode > 20 {
+	// That it is clean says something: beside it the bug is.
+	dubious := c.Bug
+	dubious.Fixed = dubious.Broken
+	near := &Catch{Bug: dubious, Found: c.Found}
+	if r, err := NewHunter(cfg).examineNear(t.Context(), near); err != nil || r.Verdict != sim.VerdictViolation || r.Violations[0].Episode > 20 {
 		t.Errorf("near its counterexample DQ6 is %s: %v, %v", r.Verdict, r.Violations, err)
 	}
 }
 
-// A hunt for what is not broken fails, and an accused twin is named.
+// A hunt for what is not broken fails, and an accused fixed version is named.
 func TestTheZooCanFail(t *testing.T) {
-	sound := animal(t, "DQ6")
-	sound.Broken, sound.Twin = sound.Twin, sound.Broken
+	sound := known(t, "DQ6")
+	sound.Broken, sound.Fixed = sound.Fixed, sound.Broken
 	c := hunted(t, sound, HuntConfig{Seed: 1, Episodes: 3000})
-	if c.OK() || c.Found != nil || c.TwinClean || c.Episodes != 3000 {
+	if c.OK() || c.Found != nil || c.FixedClean || c.Episodes != 3000 {
 		t.Errorf("%+v", c)
 	}
 	for _, want := range []string{"not found in 3000 episodes", "the fixed version is accused: ", "order"} {
@@ -72,20 +70,20 @@ func TestTheZooCanFail(t *testing.T) {
 }
 
 func TestTheCanarySingsAtItsRate(t *testing.T) {
-	c := hunted(t, animal(t, "canary"), HuntConfig{Seed: 1, Episodes: 5000, SkipTwin: true})
+	c := hunted(t, known(t, "canary"), HuntConfig{Seed: 1, Episodes: 3000, SkipFixed: true})
 	if !c.OK() || c.Rate < canaryRate/2 {
 		t.Errorf("%+v", c)
 	}
-	loud := animal(t, "canary")
+	loud := known(t, "canary")
 	loud.Rate = 4 * canaryRate
-	if c := hunted(t, loud, HuntConfig{Seed: 1, Episodes: 2000, SkipTwin: true}); c.OK() {
+	if c := hunted(t, loud, HuntConfig{Seed: 1, Episodes: 1000, SkipFixed: true}); c.OK() {
 		t.Errorf("found in %.2f %% of the episodes, which passes for %.2f %%", 100*c.Rate, 100*loud.Rate)
 	}
 }
 
 func TestZooEntries(t *testing.T) {
 	seen := map[string]bool{}
-	for _, a := range Animals() {
+	for _, a := range KnownBugs() {
 		if seen[a.ID] || a.Title == "" || a.Source == "" || a.Property == "" || a.Clients < 1 {
 			t.Errorf("%s: named twice or incomplete", a.ID)
 		}
@@ -93,36 +91,29 @@ func TestZooEntries(t *testing.T) {
 		if _, err := world.ParseFaults(a.Needs); err != nil {
 			t.Errorf("%s needs %q: %v", a.ID, a.Needs, err)
 		}
-		if a.Broken().Recipe() == a.Twin().Recipe() {
-			t.Errorf("%s: animal and twin are the same", a.ID)
+		if a.Broken().Recipe() == a.Fixed().Recipe() {
+			t.Errorf("%s: broken and fixed are the same", a.ID)
 		}
 	}
 	if _, err := Find([]string{"unicorn"}); err == nil || !strings.Contains(err.Error(), "DQ6") {
-		t.Errorf("an animal that does not exist: %v", err)
+		t.Errorf("a bug that does not exist: %v", err)
 	}
 }
 
-// Each bug of package published is in a list of mistakes or asked for, has a comment that says what is wrong, and an animal or a
-// reason why there is none.
-func TestEveryPublishedBugHasAnAnimal(t *testing.T) {
+// Each bug of package published is in a list of mistakes or asked for, has a comment that says what is wrong, and is known.
+func TestEveryPublishedBugIsKnown(t *testing.T) {
 	made, marked := publishedBugs(t)
 	known := map[string]bool{}
-	for _, a := range animals() {
+	for _, a := range all() {
 		known[a.ID] = true
 		if a.Rate == 0 && (!made[a.ID] || !marked[a.ID]) {
 			t.Errorf("%s in package published: a switch %v, a comment BUG %v", a.ID, made[a.ID], marked[a.ID])
 		}
 	}
-	for _, a := range Absentees() {
-		if known[a.ID] || a.Reason == "" {
-			t.Errorf("%s is absent and has an animal, or there is no reason: %q", a.ID, a.Reason)
-		}
-		known[a.ID] = true
-	}
 	for _, ids := range []map[string]bool{made, marked} {
 		for id := range ids {
 			if !known[id] {
-				t.Errorf("%s is published, and has neither an animal nor a reason why not", id)
+				t.Errorf("%s is published, and is not in known.tsv", id)
 			}
 		}
 	}
@@ -167,61 +158,20 @@ func publishedBugs(t *testing.T) (made, marked map[string]bool) {
 	return made, marked
 }
 
-// The gate: the whole zoo is hunted with a small budget, and every twin looked at for a moment. An
-// animal may get away once in fifty hunts, as results/zoo.md says of more seeds; no twin may be accused.
-func TestTheWholeZoo(t *testing.T) {
+// No fixed version is accused, of what all known bugs that have it need.
+func TestFixedVersionsAreClean(t *testing.T) {
 	testkit.ManyWorlds(t)
-	if testing.Short() {
-		t.Skip("hunts all animals; takes minutes")
-	}
-	hunter := NewHunter(HuntConfig{Seed: 1, Episodes: gateEpisodes, Workers: 1, SkipTwin: true, NoShrink: true})
-	twins := NewHunter(HuntConfig{Seed: 1, Episodes: gateTwinEpisodes, Workers: 1})
-	// Canaries have a test of their own.
-	animals := slices.DeleteFunc(Animals(), func(a Animal) bool { return a.Rate > 0 })
-	var escaped []string
-	var mu sync.Mutex
-	each(animals, func(a Animal) {
-		c, err := hunter.Hunt(t.Context(), a)
-		twin, problem := twins.examine(t.Context(), a)
-		mu.Lock()
-		defer mu.Unlock()
-		if err != nil || problem != nil {
-			t.Errorf("%s: %v, its twin: %v", a.ID, err, problem)
+	hunter := NewHunter(HuntConfig{Seed: 1, Episodes: testkit.Sized(80, 4000)})
+	for _, b := range KnownBugs() {
+		r, err := hunter.examineAll(t.Context(), &Catch{Bug: b})
+		if err != nil || r.Verdict != sim.VerdictOK {
+			t.Errorf("%s: its fixed version is %s: %s %v", b.ID, r.Verdict, accusations(r), err)
 		}
-		if c.Found == nil {
-			escaped = append(escaped, a.ID)
-		}
-		if twin.Verdict != sim.VerdictOK {
-			t.Errorf("%s: its fixed twin is accused: %s", a.ID, accusations(twin))
-		}
-	})
-	t.Logf("%d animals, not found in %d episodes: %v", len(animals), gateEpisodes, escaped)
-	if 50*len(escaped) > len(animals) {
-		t.Errorf("%d of %d animals escaped: %v", len(escaped), len(animals), escaped)
 	}
-}
-
-const (
-	gateEpisodes     = 10_000
-	gateTwinEpisodes = 150
-)
-
-// each calls f for all animals, on as many cores as there are.
-func each(animals []Animal, f func(Animal)) {
-	cores := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var all sync.WaitGroup
-	for _, a := range animals {
-		cores <- struct{}{}
-		all.Go(func() {
-			defer func() { <-cores }()
-			f(a)
-		})
-	}
-	all.Wait()
 }
 
 // As it was printed the class Locks fails at its first call, which hides its other bugs; each of
-// these shows with the others mended.
+// these shows with the others fixed.
 func TestOneBugHidesOthers(t *testing.T) {
 	testkit.ManyWorlds(t)
 	asPrinted := func(class *published.LocksClass, c recipes.Conn, path string) workload.Locker {
@@ -238,7 +188,7 @@ func TestOneBugHidesOthers(t *testing.T) {
 	for id, property := range map[string]string{
 		"LK2": "exclusion", "LK3": "lost-wakeup", "LK4": "watch-leak", "LK6": "lost-wakeup",
 	} {
-		c := hunted(t, animal(t, id), HuntConfig{Seed: 1, Episodes: 1000, SkipTwin: true, NoShrink: true})
+		c := hunted(t, known(t, id), HuntConfig{Seed: 1, Episodes: 1000, SkipFixed: true, NoShrink: true})
 		if !c.OK() || c.Found.Property != property {
 			t.Errorf("%s alone: %+v", id, c)
 		}
@@ -248,8 +198,8 @@ func TestOneBugHidesOthers(t *testing.T) {
 // A client that takes its session for lost, by a timer of its own, still has the znodes that the servers
 // keep for it. Who forgets those is found, who removes them is not accused.
 func TestLostIsNotExpired(t *testing.T) {
-	c := hunted(t, animal(t, "X6"), HuntConfig{Seed: 1, Episodes: 2000, NoShrink: true})
-	if !c.OK() || !c.TwinClean || c.Found.Property != "orphan" {
+	c := hunted(t, known(t, "X6"), HuntConfig{Seed: 1, Episodes: 2000, NoShrink: true})
+	if !c.OK() || !c.FixedClean || c.Found.Property != "orphan" {
 		t.Errorf("%+v", c)
 	}
 }
@@ -258,7 +208,7 @@ func TestLostIsNotExpired(t *testing.T) {
 // these found it in 4 and in 8 episodes.
 func TestHoldersAreHeldBack(t *testing.T) {
 	testkit.ManyWorlds(t)
-	a := animal(t, "L22")
+	a := known(t, "L22")
 	for _, strategy := range []string{"patterns", "conflicts"} {
 		r, err := sim.Run(t.Context(), a.Broken(), sim.Config{
 			Strategy: strategy, Episodes: 2000, Seed: 1, Clients: a.Clients, NoShrink: true,
@@ -273,15 +223,15 @@ func TestHoldersAreHeldBack(t *testing.T) {
 	}
 }
 
-// Breeds with a twin in common are the same without their bugs, run by run.
-func TestTwinsInCommon(t *testing.T) {
+// Families with a fixed version in common are the same without their bugs, run by run.
+func TestFixedVersionsInCommon(t *testing.T) {
 	testkit.ManyWorlds(t)
 	runs, common := map[string]sim.Result{}, 0
-	for _, b := range slices.Concat(lockBreeds, zkLockBreeds, barrierBreeds, queueBreeds, otherBreeds) {
-		if b.twin == "" {
+	for name, f := range families {
+		if f.fixed == "" {
 			continue
 		}
-		w := b.mended()
+		w := f.without()
 		r, err := sim.Run(t.Context(), w, sim.Config{Episodes: 30, Seed: 1, Faults: world.AllFaults, Workers: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -292,12 +242,26 @@ func TestTwinsInCommon(t *testing.T) {
 			continue
 		}
 		common++
-		if r.Steps != first.Steps || r.Verdict != first.Verdict {
-			t.Errorf("%s: %d steps, %s, but %d, %s of %s", b.ids, r.Steps, r.Verdict, first.Steps, first.Verdict,
-				w.Recipe())
+		if r.Hash != first.Hash || r.Verdict != first.Verdict {
+			t.Errorf("%s: %s, %x, but %s, %x of others that are %s", name, r.Verdict, r.Hash, first.Verdict, first.Hash, w.Recipe())
 		}
 	}
 	if common < 2 {
-		t.Errorf("only %d twins are in common", common)
+		t.Errorf("only %d families have a fixed version in common", common)
+	}
+}
+
+// There is a family for each row of the table, and a row for each.
+func TestFamilies(t *testing.T) {
+	used := map[string]bool{}
+	_, rows, _ := strings.Cut(table, "\n")
+	for row := range strings.Lines(rows) {
+		name := strings.Split(row, "\t")[1]
+		if used[name] = true; families[name].make == nil {
+			t.Errorf("there is no family %q", name)
+		}
+	}
+	if len(used) != len(families) {
+		t.Errorf("%d families, and %d are used", len(families), len(used))
 	}
 }

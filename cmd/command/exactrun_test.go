@@ -94,7 +94,7 @@ func main() {
 	}
 }
 
-// Animals that need exact mode are skipped without it, which is no failure, and hunted with it.
+// Known bugs that need exact mode are skipped without it, which is no failure, and hunted with it.
 func TestZooExact(t *testing.T) {
 	torture := ordinary(t, filepath.Join("..", "..", "cmd", "torture"))
 	if out, exit := torture("GOMAXPROCS=1", "zoo", "G2"); exit != 0 || !strings.Contains(out, "skipped") {

@@ -61,6 +61,15 @@ var gone = map[string]string{
 	"new --own":     "docs/howto/own-kind.md has a kind of one's own; new has lock, queue, election, counter and registry",
 	"scan --no-run": "the tests are written beside the code before they run; --episodes 1 runs them shortly",
 
+	"zoo --demo":       "use run lock --recipe 'published/WriteLock, bugs: W1', and explain and replay what it finds",
+	"zoo --no-pause":   "it went with --demo",
+	"zoo --live":       "use --out DIR, and replay --live DIR/ID.json: real servers are asked what the simulated ones were asked",
+	"zoo --duration":   "it went with --live",
+	"zoo --confirm":    "use --out DIR, and replay --live DIR/ID.json",
+	"zoo --fixed-seed": "--seed draws the episodes of the fixed versions, too",
+	"zoo --junit":      "use --json",
+	"zoo --summary":    "use --json",
+
 	"serve --host":                     serveConfig("clientPortAddress"),
 	"serve --tick":                     serveConfig("tickTime"),
 	"serve --min-session-timeout":      serveConfig("minSessionTimeout"),

@@ -79,14 +79,14 @@ func TestListJSON(t *testing.T) {
 	}
 }
 
-// Each animal is listed with what it is, and runs by the names that are listed.
+// Each known bug is listed with what it is, and runs by the names that are listed.
 func TestListZoo(t *testing.T) {
 	t.Chdir(t.TempDir())
-	animals := listed(t, "zoo").Zoo
+	bugs := listed(t, "zoo").Zoo
 	_, text, _ := command(t, "list", "zoo")
-	for _, a := range slices.Concat(zoo.Animals(), zoo.Skipped()) {
-		i := slices.IndexFunc(animals, func(l about.ListedAnimal) bool { return l.ID == a.ID })
-		if i < 0 || animals[i].Title != a.Title || animals[i].Source != a.Source || animals[i].Property != a.Property {
+	for _, a := range slices.Concat(zoo.KnownBugs(), zoo.Skipped()) {
+		i := slices.IndexFunc(bugs, func(l about.ListedBug) bool { return l.ID == a.ID })
+		if i < 0 || bugs[i].Title != a.Title || bugs[i].Source != a.Source || bugs[i].Property != a.Property {
 			t.Errorf("%s is not in the object", a.ID)
 		}
 		for _, part := range []string{a.ID + " ", a.Title, a.Property, a.Source} {
@@ -95,11 +95,11 @@ func TestListZoo(t *testing.T) {
 			}
 		}
 	}
-	if len(animals) != len(zoo.Animals())+len(zoo.Skipped()) {
-		t.Errorf("%d animals are listed", len(animals))
+	if len(bugs) != len(zoo.KnownBugs())+len(zoo.Skipped()) {
+		t.Errorf("%d bugs are listed", len(bugs))
 	}
-	runs(t, animals[0].Kind, "--recipe", animals[0].Recipe)
-	runs(t, animals[0].Kind, "--recipe", animals[0].Twin)
+	runs(t, bugs[0].Kind, "--recipe", bugs[0].Recipe)
+	runs(t, bugs[0].Kind, "--recipe", bugs[0].Fixed)
 }
 
 // listed is what torture list --json prints.

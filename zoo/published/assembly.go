@@ -63,29 +63,28 @@ func (a *assembly) join(name string, flags int32) error {
 	return err
 }
 
-// gather waits until enough says yes. enough names what will change when it may say so.
-func gather(ctx context.Context, enough func() (yes bool, changed []<-chan zk.Event, err error)) error {
-	return gatherBy(ctx, awaitChange, enough)
+// enterRound joins, and waits until the round has begun.
+func (a *assembly) enterRound(ctx context.Context) error {
+	if err := a.enlist(ctx); err != nil {
+		return err
+	}
+	return gather(ctx, func() (yes bool, changed []<-chan zk.Event, err error) {
+		err = retry(ctx, func() (err error) { yes, changed, err = a.begun(); return err })
+		return yes, changed, err
+	})
 }
 
-// gatherBy is gather with a way of its own to wait for a change.
-func gatherBy(ctx context.Context, await func(ctx context.Context, watches ...<-chan zk.Event) error,
-	enough func() (yes bool, changed []<-chan zk.Event, err error)) error {
+// gather waits until enough says yes. enough names what will change when it may say so.
+func gather(ctx context.Context, enough func() (yes bool, changed []<-chan zk.Event, err error)) error {
 	for {
 		yes, changed, err := enough()
 		if yes || err != nil {
 			return err
 		}
-		if err := await(ctx, changed...); err != nil {
+		if _, err := awaitAny(ctx, changed...); err != nil {
 			return err
 		}
 	}
-}
-
-// awaitChange waits for what a watch is set for.
-func awaitChange(ctx context.Context, watches ...<-chan zk.Event) error {
-	_, err := awaitAny(ctx, watches...)
-	return err
 }
 
 // counted reports whether enough members are there, of whatever round.
@@ -93,12 +92,6 @@ func (a *assembly) counted() (yes bool, changed []<-chan zk.Event, err error) {
 	list, came, err := a.present(true)
 	a.round = list
 	return len(list) >= a.size, []<-chan zk.Event{came}, err
-}
-
-// surelyBegun is begun until ZooKeeper answers.
-func (a *assembly) surelyBegun(ctx context.Context) (yes bool, changed []<-chan zk.Event, err error) {
-	err = retry(ctx, func() (err error) { yes, changed, err = a.begun(); return err })
-	return yes, changed, err
 }
 
 // begun reports whether a round has begun in which the member takes part, and if not, what will change when that may
@@ -221,7 +214,7 @@ func placeLost(err error) error {
 
 // disperse leaves as the official recipe says: the first waits for the last, the others delete their znodes and wait
 // for the first.
-func (a *assembly) disperse(ctx context.Context, await func(ctx context.Context, name string) error) error {
+func (a *assembly) disperse(ctx context.Context) error {
 	for {
 		names, _, err := a.left(ctx, false)
 		if err != nil || len(names) == 0 {
@@ -232,9 +225,9 @@ func (a *assembly) disperse(ctx context.Context, await func(ctx context.Context,
 			return a.remove()
 		}
 		if lowest == a.own {
-			err = await(ctx, highest)
+			err = a.awaitGone(ctx, highest)
 		} else if err = a.remove(); err == nil {
-			err = await(ctx, lowest)
+			err = a.awaitGone(ctx, lowest)
 		}
 		if err != nil {
 			return err
@@ -244,30 +237,25 @@ func (a *assembly) disperse(ctx context.Context, await func(ctx context.Context,
 
 // awaitGone waits until the znode of a member changes, unless it is gone.
 func (a *assembly) awaitGone(ctx context.Context, name string) error {
-	gone, err := a.watched(ctx, name)
-	if err == nil && gone != nil {
-		_, err = awaitAny(ctx, gone)
+	var gone <-chan zk.Event
+	err := retry(ctx, func() (err error) { _, _, gone, err = a.client.GetW(a.dir + "/" + name); return err })
+	err = a.checked(err)
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return nil
+	case err != nil:
+		return placeLost(err)
 	}
+	_, err = awaitAny(ctx, gone)
 	return err
 }
 
-// watched returns a watch on the znode of a member, nil if it is gone.
-func (a *assembly) watched(ctx context.Context, name string) (gone <-chan zk.Event, err error) {
-	err = retry(ctx, func() (err error) { _, _, gone, err = a.client.GetW(a.dir + "/" + name); return err })
-	err = a.checked(err)
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil, nil
-	}
-	return gone, placeLost(err)
-}
-
 // sayReady creates the znode "ready" if enough are there, else it waits until that is created.
-func (a *assembly) sayReady(ctx context.Context, there int, created <-chan zk.Event,
-	ask func(ctx context.Context, request func() error) error) error {
+func (a *assembly) sayReady(ctx context.Context, there int, created <-chan zk.Event) error {
 	if there < a.size {
 		return awaitReady(ctx, created)
 	}
-	err := ask(ctx, func() error {
+	err := retry(ctx, func() error {
 		_, err := a.client.Create(a.dir+"/ready", nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
 		return err
 	})

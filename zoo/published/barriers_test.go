@@ -16,16 +16,13 @@ type doubleBarrier interface {
 	Leave(context.Context) error
 }
 
-// mended makes members of barriers for two.
-var mended = map[string]func(recipes.Conn) doubleBarrier{
+// fixed makes members of barriers for two.
+var fixed = map[string]func(recipes.Conn) doubleBarrier{
 	"tutorial": func(c recipes.Conn) doubleBarrier {
 		return NewTutorialBarrier(c, "/a/barrier", 2, NoBugs())
 	},
 	"SyncPrimitive": func(c recipes.Conn) doubleBarrier {
 		return NewSyncPrimitiveBarrier(NewSyncPrimitive(), c, "/a/barrier", 2, NoBugs())
-	},
-	"official": func(c recipes.Conn) doubleBarrier {
-		return NewOfficialDoubleBarrier(c, "/a/barrier", 2, NoBugs())
 	},
 	"Curator": func(c recipes.Conn) doubleBarrier {
 		return NewCuratorDoubleBarrier(c, "/a/barrier", 2, NoBugs())
@@ -50,8 +47,8 @@ func (c *reborn) Create(path string, data []byte, flags int32, acl []zk.ACL) (st
 	return path, err
 }
 
-func TestMendedBarriersWhoseSessionIsReplaced(t *testing.T) {
-	for name, member := range mended {
+func TestFixedBarriersWhoseSessionIsReplaced(t *testing.T) {
+	for name, member := range fixed {
 		t.Run(name, func(t *testing.T) {
 			world(t, func(t *testing.T, servers *goclient.Local) {
 				c := connect(t, servers)

@@ -12,7 +12,7 @@ import (
 )
 
 // Cache is a value in a znode, as one who is told of its changes sees it. After PathChildrenCache of Apache Curator
-// (V1, V2), the watchers of sunng87/slacker-cluster (V3), those of librato/watchconf (V4), and SharedValue of Curator
+// (V1, V2), the watchers of sunng87/slacker-cluster (V3), and SharedValue of Curator
 // (V6). It is set as it should be.
 type Cache struct {
 	*cluster.Cache
@@ -83,28 +83,16 @@ func (c *Cache) newer(stat *zk.Stat) bool {
 
 // read reads the value, nil if it is missing, and watches it.
 func (c *Cache) read(ctx context.Context) (value []byte, stat *zk.Stat, err error) {
-	apart := c.bugs.Has("V4")
 	for {
 		c.watch = nil
-		err = retry(ctx, func() (err error) {
-			if apart {
-				value, stat, err = c.client.Get(c.path)
-			} else {
-				value, stat, c.watch, err = c.client.GetW(c.path)
-			}
-			return err
-		})
-		missing := errors.Is(err, zk.ErrNoNode)
-		if !missing && (err != nil || !apart) {
+		err = retry(ctx, func() (err error) { value, stat, c.watch, err = c.client.GetW(c.path); return err })
+		if !errors.Is(err, zk.ErrNoNode) {
 			return value, stat, err
 		}
-		exists := false // BUG: V4 what changes in between is not told
+		exists := false
 		err = retry(ctx, func() (err error) { exists, _, c.watch, err = c.client.ExistsW(c.path); return err })
-		switch {
-		case err != nil || missing && !exists:
+		if err != nil || !exists {
 			return nil, nil, err
-		case !missing:
-			return value, stat, nil
 		}
 	}
 }

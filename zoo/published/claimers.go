@@ -13,12 +13,11 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// claimer claims things by their names: each by the first place in a line of its own, or by a znode of its name.
+// claimer claims things by their names: each by the first place in a line of its own.
 type claimer struct {
 	client recipes.Conn
 	dir    string
 	bugs   Bugs
-	byName bool                  // by znodes, which must not be there
 	claims map[string]*contender // what is claimed, or perhaps is
 	since  int64                 // the session in which it was
 }
@@ -32,13 +31,6 @@ func (c *claimer) IsOwner() bool { return c.client.SessionID() == c.since }
 
 // claim claims what has a name, and is false if another has.
 func (c *claimer) claim(ctx context.Context, name string) (bool, error) {
-	if c.byName {
-		err := c.create(name)
-		if errors.Is(err, zk.ErrNodeExists) {
-			return false, nil
-		}
-		return err == nil, err
-	}
 	place := newContender(c.client, c.dir+"/"+name, "claim-", "-")
 	c.claims[name] = &place
 	err := place.enlist(ctx)
@@ -55,11 +47,6 @@ func (c *claimer) claim(ctx context.Context, name string) (bool, error) {
 	return false, cmp.Or(err, c.disclaim(name))
 }
 
-func (c *claimer) create(name string) error {
-	_, err := createUnder(c.client, c.dir, name, zk.FlagEphemeral)
-	return err
-}
-
 // disclaim gives up a claim, also one that may have been made, and also for a caller that has left.
 func (c *claimer) disclaim(name string) error {
 	place := c.claims[name]
@@ -70,11 +57,9 @@ func (c *claimer) disclaim(name string) error {
 	return place.withdraw()
 }
 
-// Numbers leases worker ids. After the bean of goudai/spring-boot-starter-id-generator (N1), the server of
-// twitter-archive/snowflake, 0468412 (N2), the SnowflakeZookeeperHolder of Meituan-Dianping/Leaf (N3, N4) and the
-// ZookeeperWorkerRegister of imadcn/idworker (N5, N6).
+// Numbers leases worker ids. After the SnowflakeZookeeperHolder of Meituan-Dianping/Leaf.
 //
-// Fixed, all of them claim the first number that is free and wait if there is none. (The originals lease one for life.)
+// Fixed, it claims the first number that is free and waits if there is none. (The original leases one for life.)
 type Numbers struct {
 	claimer
 	name string // of the claim
@@ -82,9 +67,7 @@ type Numbers struct {
 
 // NewNumbers returns a lease of 0 or 1; nothing is sent before it is used.
 func NewNumbers(client recipes.Conn, dir string, bugs Bugs) *Numbers {
-	l := &Numbers{claimer: newClaimer(client, dir, bugs)}
-	l.byName = bugs.Has("N1") || bugs.Has("N2") || bugs.Has("N6")
-	return l
+	return &Numbers{claimer: newClaimer(client, dir, bugs)}
 }
 
 // Lease waits for a number.
@@ -96,7 +79,7 @@ func (l *Numbers) Lease(ctx context.Context) (int64, error) {
 		}
 		for number := range 2 {
 			l.name = strconv.Itoa(number)
-			got, err := l.attempt(ctx)
+			got, err := l.claim(ctx, l.name)
 			if err != nil {
 				l.disclaim(l.name)
 				return 0, err
@@ -111,56 +94,20 @@ func (l *Numbers) Lease(ctx context.Context) (int64, error) {
 	}
 }
 
-// attempt claims a number, if nobody has.
-func (l *Numbers) attempt(ctx context.Context) (bool, error) {
-	switch {
-	case l.bugs.Has("N1"):
-		stat, err := statOf(ctx, l.client, l.dir+"/"+l.name)
-		if stat != nil || err != nil {
-			return false, err
-		}
-		return true, l.create(l.name) // BUG: N1 another may make it in between
-	case l.bugs.Has("N2"):
-		return l.create(l.name) == nil, nil // BUG: N2 a lost reply is taken for a collision
-	}
-	return l.claim(ctx, l.name)
-}
-
 // bySequence leases the number of a znode of its own, which stays.
 func (l *Numbers) bySequence(ctx context.Context) (int64, error) {
-	root, err := statOf(ctx, l.client, l.dir)
-	if err != nil {
+	if _, err := statOf(ctx, l.client, l.dir); err != nil {
 		return 0, err
 	}
 	path, err := createUnder(l.client, l.dir, "server-", zk.FlagSequence)
 	number, _ := sequenceOf(path)
-	if root == nil && l.bugs.Has("N3") {
-		number = 0 // BUG: N3 others may be there by now
-	}
 	return number, err // BUG: N4 it grows with each server that ever was
 }
 
 // Free gives the number back.
-func (l *Numbers) Free(ctx context.Context) error {
-	if !l.byName {
-		return l.disclaim(l.name)
-	}
-	// BUG: N6 the session may have ended, and the number is another's
-	err := retry(ctx, func() error { return l.client.Delete(l.dir+"/"+l.name, -1) })
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
-	}
-	return err
-}
+func (l *Numbers) Free(context.Context) error { return l.disclaim(l.name) }
 
-// IsOwner reports whether the number is still leased.
-func (l *Numbers) IsOwner() bool {
-	return l.bugs.Has("N5") || l.claimer.IsOwner() // BUG: N5 it was asked for once, at the start
-}
-
-// Consumers divide partitions among themselves. After the SetPartitioner of kazoo (K1), the consumer groups of
-// wvanbergen/kafka and wvanbergen/kazoo-go (K2, K3), the BalancedConsumer of Parsely/pykafka (K4) and the
-// HighLevelConsumer of SOHU-Co/kafka-node (K5).
+// Consumers divide partitions among themselves. After the consumer group of wvanbergen/kafka.
 type Consumers struct {
 	claimer
 	place      contender       // among the members
@@ -175,12 +122,10 @@ type Consumers struct {
 // NewConsumers returns a consumer to be; nothing is sent before it is used.
 func NewConsumers(client recipes.Conn, dir string, partitions []string, bugs Bugs) *Consumers {
 	slices.Sort(partitions)
-	c := &Consumers{
+	return &Consumers{
 		claimer: newClaimer(client, dir, bugs), place: newContender(client, dir+"/ids", "member-", "-"),
 		partitions: partitions, events: recipes.SessionEvents(client),
 	}
-	c.byName = bugs.Has("K3")
-	return c
 }
 
 // errRebalance: the members have changed.
@@ -191,13 +136,7 @@ func (c *Consumers) Share(ctx context.Context) ([]string, error) {
 	for {
 		err := c.rebalance(ctx)
 		if err == nil && c.IsOwner() {
-			if c.bugs.Has("K1") && len(c.watch) > 0 {
-				c.watch = nil // BUG: K1 a change while it waited for its last partition is forgotten
-			}
 			return slices.Clone(c.own), nil
-		}
-		if c.bugs.Has("K5") {
-			c.own = nil // BUG: K5 what was claimed before the try failed stays claimed
 		}
 		c.keep(nil)
 		if err != nil && err != errRebalance {
@@ -237,7 +176,7 @@ func (c *Consumers) rebalance(ctx context.Context) (err error) {
 			return errRebalance
 		}
 		if slices.Contains(c.own, name) {
-			continue // BUG: K4 what it remembers may be of an earlier session
+			continue
 		}
 		c.own = append(c.own, name) // or perhaps: it has to be given up, whatever becomes of the claim
 		switch got, err := c.await(ctx, name); {
@@ -254,9 +193,6 @@ func (c *Consumers) rebalance(ctx context.Context) (err error) {
 func (c *Consumers) await(ctx context.Context, name string) (bool, error) {
 	for tries := 1; ; tries++ {
 		got, err := c.claim(ctx, name)
-		if c.byName && !got && err == nil {
-			_, _, err = c.client.Get(c.dir + "/" + name) // BUG: K3 it may be free by now
-		}
 		if got || err != nil {
 			return got, err
 		}
@@ -266,7 +202,7 @@ func (c *Consumers) await(ctx context.Context, name string) (bool, error) {
 		if err := pause(ctx); err != nil {
 			return false, err
 		}
-		if len(c.watch) > 0 && !c.bugs.Has("K1") {
+		if len(c.watch) > 0 {
 			return false, errRebalance
 		}
 	}
@@ -276,11 +212,7 @@ func (c *Consumers) await(ctx context.Context, name string) (bool, error) {
 func (c *Consumers) keep(some []string) (err error) {
 	given := func(name string) bool { return !slices.Contains(some, name) }
 	for _, name := range c.own {
-		switch {
-		case !given(name):
-		case c.byName:
-			err = cmp.Or(err, retry(context.Background(), func() error { return c.client.Delete(c.dir+"/"+name, -1) }))
-		default:
+		if given(name) {
 			err = cmp.Or(err, c.disclaim(name))
 		}
 	}
@@ -305,10 +237,6 @@ func (c *Consumers) Stale(ctx context.Context) error {
 		for len(c.events) > 0 {
 			<-c.events
 		}
-		if c.bugs.Has("K1") {
-			_, err := awaitAny(ctx, c.watch)
-			return err
-		}
 		names, watch, err := c.list(ctx)
 		if err == errRebalance || err == nil && !slices.Equal(names, c.members) {
 			return nil
@@ -323,12 +251,7 @@ func (c *Consumers) Stale(ctx context.Context) error {
 }
 
 // Yield gives up the share.
-func (c *Consumers) Yield(context.Context) error {
-	if c.bugs.Has("K4") {
-		return nil // until it is known what it keeps
-	}
-	return c.keep(nil)
-}
+func (c *Consumers) Yield(context.Context) error { return c.keep(nil) }
 
 // Leave gives up the share and the membership.
 func (c *Consumers) Leave(context.Context) error { return cmp.Or(c.keep(nil), c.place.withdraw()) }

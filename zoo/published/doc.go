@@ -13,11 +13,11 @@
 // "BUG: W4" says what is wrong.
 //
 // A recipe is made with [Bugs]. [AllBugs] gives it as it was published, [NoBugs] the fixed recipe,
-// and [OnlyBugs] of one id an animal of the zoo, which has only that bug. So an animal and its fixed
-// twin differ in nothing else. [Bugs.Later] is for a bug that a later version introduced.
+// and [OnlyBugs] of one id the recipe with that bug alone. So it and its fixed
+// version differ in nothing else. [Bugs.Later] is for a bug that a later version introduced.
 //
 // A bug can be hunted alone only if the other bugs are fixed, also those that make a class fail at
-// its first call. So the twins have what the originals lack: a guid in each name (W3, DQ5), a sync
+// its first call. So the fixed versions have what the originals lack: a guid in each name (W3, DQ5), a sync
 // before a list that must not be old (W8, DQ7), czxids after the wrap (W14, DQ6), a look at the
 // recipe's own znode when a session has been replaced (W7). Some bugs show only if a second one is
 // on. W0 is not in the literature: a directory that others remove.

@@ -12,9 +12,7 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// GoZKLock is a mutual exclusion lock. After zk.Lock, go-zookeeper/zk, file lock.go, as it was at
-// several commits: L13 before f774f13 (2013), L12 before 1d7be4e (2016), L14 before 21b4929 (2021),
-// the others up to 6d30b8b.
+// GoZKLock is a mutual exclusion lock. After zk.Lock, go-zookeeper/zk, file lock.go, up to 6d30b8b.
 //
 // The original's Lock cannot be interrupted. Here a caller may give up while it waits, and the
 // znode is deleted then, whatever the bugs.
@@ -25,30 +23,18 @@ type GoZKLock struct {
 	place    contender // does what CreateProtectedEphemeralSequential is for
 
 	// The steps in which it had bugs.
-	ask       func(ctx context.Context, request func() error) error
-	failed    func(ctx context.Context, err error) error // of Lock
-	isEmpty   func(err error) bool                       // by an error of the list
-	numbered  func(ctx context.Context, names []string) ([]standing, error)
-	separator string // before the number
-	least     int64  // below all numbers
-	holds     func(ctx context.Context, ours, first bool) (bool, error)
-	gone      func(ctx context.Context) error // the next in line was not there
-	waits     func(ctx context.Context, ch <-chan zk.Event) error
-	woken     func(event zk.Event) error
+	failed   func(ctx context.Context, err error) error // of Lock
+	numbered func(ctx context.Context, names []string) ([]standing, error)
+	least    int64 // below all numbers
+	holds    func(ctx context.Context, ours, first bool) (bool, error)
 }
 
 // NewGoZKLock returns a lock, which starts unlocked.
 func NewGoZKLock(c recipes.Conn, path string, bugs Bugs) *GoZKLock {
-	l := &GoZKLock{
-		c: c, path: path, place: newContender(c, path, "_c_", "-lock-"),
-		ask: retry, separator: "lock-", least: math.MinInt64,
-		isEmpty: func(err error) bool { return errors.Is(err, zk.ErrNoNode) },
-		gone:    func(context.Context) error { return nil }, // try again
-		woken:   func(zk.Event) error { return nil },
-	}
+	l := &GoZKLock{c: c, path: path, place: newContender(c, path, "_c_", "-lock-"), least: math.MinInt64}
 	l.failed = func(_ context.Context, err error) error { return l.place.orWithdraw(err) }
-	l.numbered, l.holds, l.waits = l.place.order, l.confirm, l.hear
-	return mistaken(mistaken(l, bugs.Has, goZKLockMistakes), bugs.Later, goZKLockKin)
+	l.numbered, l.holds = l.place.order, l.confirm
+	return mistaken(mistaken(l, bugs.Has, goZKLockMistakes), bugs.Later, goZKLockLater)
 }
 
 var goZKLockMistakes = []mistake[GoZKLock]{
@@ -60,33 +46,14 @@ var goZKLockMistakes = []mistake[GoZKLock]{
 			return l.confirm(ctx, ours, first)
 		}
 	}},
-	{"L10", func(l *GoZKLock) {
-		l.ask = once
-		l.isEmpty = func(error) bool { return false }
-		l.woken = func(event zk.Event) error { return event.Err }
-		l.failed = func(ctx context.Context, err error) error {
-			if ctx.Err() == nil { // BUG: L10 the znode stays in the queue, and Unlock says "not locked"
-				return err
-			}
-			return l.place.orWithdraw(err)
-		}
-	}},
-	// BUG: L13 nothing is watched, and the channel is nil
-	{"L13", func(l *GoZKLock) { l.gone = func(ctx context.Context) error { return l.hear(ctx, nil) } }},
-	{"L14", func(l *GoZKLock) {
-		l.numbered = l.parsed
-		l.separator = "-" // BUG: L14 also the sign of a number after the wrap
-	}},
 	{"L15", func(l *GoZKLock) {
 		l.numbered = l.parsed
-		l.least = -1 // BUG: L15 after the wrap all numbers are skipped, with the same effect as L12
+		l.least = -1 // BUG: L15 after the wrap all numbers are skipped, and the directory with a slash is watched, which is an invalid path
 	}},
-	// BUG: L12 number 0 is skipped, and l.path + "/" is watched: NoNode in 2016, an invalid path today
-	{"L12", func(l *GoZKLock) { l.least = 0 }},
 }
 
-// goZKLockKin are mistakes of locks that other projects have written in the same way.
-var goZKLockKin = []mistake[GoZKLock]{
+// goZKLockLater are mistakes of locks that other projects have written in the same way.
+var goZKLockLater = []mistake[GoZKLock]{
 	{"L31", func(l *GoZKLock) {
 		l.failed = func(ctx context.Context, err error) error {
 			if ctx.Err() != nil { // BUG: L31 who gives up returns, and the znode stays in the queue
@@ -95,19 +62,6 @@ var goZKLockKin = []mistake[GoZKLock]{
 			return l.place.orWithdraw(err)
 		}
 	}},
-	{"L32", func(l *GoZKLock) {
-		l.ask = once
-		l.failed = func(_ context.Context, err error) error {
-			l.c.Delete(l.place.path, -1) // BUG: L32 once, on the broken connection, and its error is dropped
-			return err
-		}
-	}},
-	// BUG: L34 the context has ended, so nothing is sent, and the znode stays in the queue
-	{"L34", func(l *GoZKLock) {
-		l.failed = func(ctx context.Context, err error) error { return errors.Join(err, l.place.withdrawWithin(ctx)) }
-	}},
-	// BUG: L33 the timer is set to less than nothing: who waits looks again at once
-	{"L33", func(l *GoZKLock) { l.waits = func(context.Context, <-chan zk.Event) error { return nil } }},
 }
 
 // Lock waits until the lock is acquired or an error occurs. If this instance has the lock already
@@ -164,8 +118,8 @@ func (l *GoZKLock) confirm(ctx context.Context, ours, _ bool) (held bool, err er
 // children lists the contenders with their numbers.
 func (l *GoZKLock) children(ctx context.Context) ([]standing, error) {
 	var names []string
-	err := l.ask(ctx, func() (err error) { names, _, err = l.c.Children(l.path); return err })
-	if err != nil && l.isEmpty(err) {
+	err := retry(ctx, func() (err error) { names, _, err = l.c.Children(l.path); return err })
+	if errors.Is(err, zk.ErrNoNode) {
 		return nil, nil
 	}
 	if err != nil {
@@ -188,7 +142,7 @@ func (l *GoZKLock) parsed(_ context.Context, names []string) (children []standin
 
 // parseSeq is the sequence number of a name.
 func (l *GoZKLock) parseSeq(name string) (int64, error) {
-	parts := strings.Split(name, l.separator)
+	parts := strings.Split(name, "lock-")
 	return strconv.ParseInt(parts[len(parts)-1], 10, 64)
 }
 
@@ -223,21 +177,14 @@ func (l *GoZKLock) own(children []standing) (int64, error) {
 // await waits until a znode may be gone.
 func (l *GoZKLock) await(ctx context.Context, name string) error {
 	var ch <-chan zk.Event
-	err := l.ask(ctx, func() (err error) { _, _, ch, err = l.c.GetW(l.path + "/" + name); return err })
+	err := retry(ctx, func() (err error) { _, _, ch, err = l.c.GetW(l.path + "/" + name); return err })
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		return l.gone(ctx)
+		return nil // try again
 	case err != nil:
 		return err
 	}
-	return l.waits(ctx, ch)
-}
-
-func (l *GoZKLock) hear(ctx context.Context, ch <-chan zk.Event) error {
-	event, err := l.place.hear(ctx, ch)
-	if woken := l.woken(event); woken != nil {
-		return woken
-	}
+	_, err = l.place.hear(ctx, ch)
 	return err
 }
 

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// items is a directory of a queue's items, handled so that no fault breaks it: what the fixed twins of the queues
+// items is a directory of a queue's items, handled so that no fault breaks it: what the fixed versions of the queues
 // have in common. The name of an item is its head, a guid, a hyphen and the number.
 type items struct {
 	client recipes.Conn
@@ -110,17 +109,6 @@ func (d items) create(ctx context.Context, path string, data []byte, flags int32
 			return err
 		}
 	}
-}
-
-// created tells after a lost reply whether an item was created: nil if it is there. If it is not, another client may
-// have taken it already.
-func (d items) created(ctx context.Context, path string, data []byte, lost error) error {
-	names, _, err := d.list(ctx, false)
-	found := slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(d.dir+"/"+name, path) })
-	if found && err == nil {
-		return nil
-	}
-	return &recipes.UnknownOutcomeError{Op: "offer", Path: path, Data: data, Err: lost}
 }
 
 // get reads an item.

@@ -84,54 +84,9 @@ func (l *KazooLock) bestEffortCleanup() error {
 	return nil
 }
 
-// NewWatchedLock returns a lock as one writes it with no more than kazoo's client: a line of znodes,
-// each of which has a watch function on the one before, which waits for its deletion. Kazoo's
-// documentation says of such watches that they are not kept over a loss of the connection
-// (kazoo#151).
-func NewWatchedLock(client recipes.Conn, dir string, bugs Bugs) *Waiter {
-	l := newWaiter(client, dir, "node-", "-")
-	if bugs.Has("X1") {
-		l.await = func(ctx context.Context, name string) (bool, error) {
-			event, _, err := l.hearOf(ctx, name)
-			if event.Type == zk.EventSession && err == nil { // BUG: X1 the watch ends with that
-				<-ctx.Done()
-				err = ctx.Err()
-			}
-			return false, err
-		}
-	}
-	return l
-}
-
 const (
 	kazooWriter = "__lock__-"
-	kazooReader = "__rlock__-"
 )
-
-// NewKazooRWLock returns a read/write lock. After kazoo.recipe.lock.ReadLock and WriteLock, kazoo 2.8
-// (python-zk/kazoo, kazoo/recipe/lock.py), and, where R1 is in force, before commit 9bb8499. The
-// names have a hyphen more.
-func NewKazooRWLock(client recipes.Conn, path string, bugs Bugs) RWWaiter {
-	l := RWWaiter{Waiter: newWaiter(client, path, "", "-")}
-	l.read = func() {
-		l.infix = kazooReader
-		l.inTheWay = func(children []string, index int) string { return lastWith(children[:index], kazooWriter) }
-	}
-	l.write = func() {
-		l.infix = kazooWriter
-		l.inTheWay = func(children []string, index int) string {
-			return lastWith(children[:index], kazooWriter, kazooReader)
-		}
-	}
-	if bugs.Has("R1") {
-		l.read = func() {
-			l.infix = kazooReader
-			// BUG: R1 a reader looks for its own znode among the writers', and never finds where to stop
-			l.inTheWay = func(children []string, _ int) string { return lastWith(children, kazooWriter) }
-		}
-	}
-	return l
-}
 
 // KazooSemaphore is a counting semaphore. After kazoo.recipe.lock.Semaphore, kazoo 2.4 (python-zk/kazoo,
 // kazoo/recipe/lock.py), before commit a674322, used without blocking. The holder of an inner lock, one at a time,
@@ -206,16 +161,10 @@ func (s *KazooSemaphore) acquire(ctx context.Context) (bool, error) {
 }
 
 func (s *KazooSemaphore) innerAcquire(ctx context.Context) (acquired bool, err error) {
-	release := func() { err = errors.Join(err, s.lock.withdraw()) }
-	if !s.bugs.Has("S2") { // BUG: S2 only what was acquired is released; the znode of a lock that was not stays
-		defer release()
-	}
+	defer func() { err = errors.Join(err, s.lock.withdraw()) }()
 	gotten, err := s.acquireLock(ctx)
 	if err != nil || !gotten {
 		return false, err
-	}
-	if s.bugs.Has("S2") {
-		defer release()
 	}
 	return s.getLease(ctx)
 }

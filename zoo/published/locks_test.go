@@ -10,7 +10,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk/goclient"
 )
 
-// As printed the class fails at once; with the root mended it fails a little later.
+// As printed the class fails at once; with the root fixed it fails a little later.
 func TestLocksAsPrinted(t *testing.T) {
 	world(t, func(t *testing.T, servers *goclient.Local) {
 		for _, test := range []struct {

@@ -2,9 +2,6 @@ package published
 
 import (
 	"context"
-	"errors"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -44,7 +41,6 @@ func NewOwnLock(conn recipes.Conn, dir string, bugs Bugs) *OwnLock {
 }
 
 var ownLockMistakes = []mistake[OwnLock]{
-	{"D1", func(l *OwnLock) { l.acquire = l.acquireOrBreak }},
 	{"F1", func(l *OwnLock) {
 		l.lost = l.suspension
 		go l.listen(recipes.SessionEvents(l.conn))
@@ -60,9 +56,6 @@ var ownLockMistakes = []mistake[OwnLock]{
 
 // pollEvery is how long I1 pauses first.
 const pollEvery = 800 * time.Millisecond
-
-// staleAfter is for how long a holder is trusted with D1.
-const staleAfter = 2 * time.Second
 
 // Lock waits for the lock.
 func (l *OwnLock) Lock(ctx context.Context) error {
@@ -130,68 +123,3 @@ func (l *OwnLock) poll(ctx context.Context) error {
 		}
 	}
 }
-
-// acquireOrBreak breaks the lock of a holder that works for long.
-func (l *OwnLock) acquireOrBreak(ctx context.Context) error {
-	for {
-		trust, cancel := context.WithTimeout(ctx, staleAfter)
-		err := l.inner.Lock(trust)
-		cancel()
-		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
-			return err
-		}
-		l.breakStale(ctx)
-	}
-}
-
-// breakStale deletes the znode of the holder.
-func (l *OwnLock) breakStale(ctx context.Context) {
-	var names []string
-	err := retry(ctx, func() (err error) { names, _, err = l.conn.Children(l.dir); return err })
-	if err != nil || len(names) == 0 {
-		return
-	}
-	first := slices.MinFunc(names, func(a, b string) int { return strings.Compare(numberIn(a), numberIn(b)) })
-	l.conn.Delete(l.dir+"/"+first, -1) // BUG: D1 who works for long is taken for dead, and its znode is deleted
-}
-
-// numberIn is what ZooKeeper has added to a name.
-func numberIn(name string) string { return name[max(0, len(name)-10):] }
-
-// RedialLock is a lock that dials by itself. After node-modules/zookeeper-watcher#7, whose watcher begins anew while its
-// client is about to come back.
-type RedialLock struct {
-	*inner
-	dial   func() *zk.Conn
-	dir    string
-	conn   *zk.Conn // the present one
-	isLost func() bool
-}
-
-// NewRedialLock returns a lock on a directory.
-func NewRedialLock(dial func() *zk.Conn, dir string, bugs Bugs) *RedialLock {
-	l := &RedialLock{dial: dial, dir: dir, isLost: func() bool { return false }}
-	if bugs.Has("H2") {
-		// BUG: H2 the client will come back, with its session, and its znode is there all the time
-		l.isLost = func() bool { return l.conn.State() != zk.StateHasSession }
-	}
-	l.connect()
-	return l
-}
-
-func (l *RedialLock) connect() {
-	l.conn = l.dial()
-	l.inner = recipes.NewLock(l.conn, l.dir)
-}
-
-// Unlock releases the lock. A client that is cut off is given up for another.
-func (l *RedialLock) Unlock(ctx context.Context) error {
-	if l.isLost() {
-		l.connect()
-		return recipes.ErrLost
-	}
-	return l.inner.Unlock(ctx)
-}
-
-// Close closes the present client.
-func (l *RedialLock) Close() { l.conn.Close() }

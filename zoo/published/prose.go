@@ -3,7 +3,6 @@ package published
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
@@ -89,28 +88,6 @@ func firstWriter(names []string, own int) string {
 		}
 	}
 	return ""
-}
-
-// NewSharedLock returns a read/write lock as ZooKeeper's documentation describes it in "ZooKeeper
-// Recipes and Solutions", Shared Locks: a znode's name is a guid, what it is for, and a number. It
-// waits for the next lower znode whose name contains what is in the way.
-func NewSharedLock(client recipes.Conn, locknode string, bugs Bugs) RWWaiter {
-	l := RWWaiter{Waiter: newWaiter(client, locknode, "", "-")}
-	lower := func(children []string, own int) []string { return children[:own] }
-	if bugs.Has("R6") {
-		lower = func(children []string, own int) []string {
-			sorted := slices.Sorted(slices.Values(children)) // BUG: R6 as texts, which begin with the guid
-			return slices.DeleteFunc(sorted, func(name string) bool { return name >= children[own] })
-		}
-	}
-	as := func(kind, inTheWay string) func() {
-		return func() {
-			l.infix = kind
-			l.inTheWay = func(children []string, own int) string { return lastWith(lower(children, own), inTheWay) }
-		}
-	}
-	l.read, l.write = as("-read-", "-write-"), as("-write-", "-")
-	return l
 }
 
 // SessionLock is a lock that is written to what notes on ZooKeeper say of sessions: that a client whose connection

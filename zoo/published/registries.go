@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/go-zookeeper/zk"
 
@@ -12,8 +11,7 @@ import (
 )
 
 // Registry is a service, as its instances and those who look for them see it. After contrib/registry/zookeeper of
-// go-kratos/kratos v3.0.0 (M1 to M4) and 1776124 (M8), gogf/gf v2.9.8 (M5, M6), apache/dubbo 2.6 (M7), and the dead
-// servers of apache/dolphinscheduler 1.3 (M10).
+// go-kratos/kratos v3.0.0 (M1 to M4), gogf/gf v2.9.8 (M5) and apache/dubbo 2.6 (M7).
 //
 // An instance has a znode of its name, and makes it again in each later session.
 type Registry struct {
@@ -24,16 +22,11 @@ type Registry struct {
 	events <-chan zk.Event    // of the connection, for Changed
 	off    context.CancelFunc // ends that the instance registers again
 	over   chan struct{}      // closed when that has ended
-
-	recovering chan struct{} // has room for one
 }
 
 // NewRegistry returns a registry; nothing is sent before it is used.
 func NewRegistry(conn recipes.Conn, service, name string, bugs Bugs) *Registry {
-	return &Registry{
-		client: conn, dir: service, name: name, bugs: bugs, events: recipes.SessionEvents(conn),
-		recovering: make(chan struct{}, 1),
-	}
+	return &Registry{client: conn, dir: service, name: name, bugs: bugs, events: recipes.SessionEvents(conn)}
 }
 
 // Register registers the instance.
@@ -44,11 +37,6 @@ func (r *Registry) Register(ctx context.Context) error {
 	session := r.client.SessionID()
 	if err := r.enter(ctx); err != nil {
 		return err
-	}
-	if r.bugs.Has("M10") {
-		if err := r.remove(ctx, r.obituary(r.name)); err != nil {
-			return err
-		}
 	}
 	ctx, r.off = context.WithCancel(context.Background())
 	r.over = make(chan struct{})
@@ -132,22 +120,10 @@ func (r *Registry) remove(ctx context.Context, path string) error {
 
 // reRegister registers the instance anew in each later session.
 func (r *Registry) reRegister(ctx context.Context, session int64, events <-chan zk.Event, over chan<- struct{}) {
-	defer func() {
-		r.recovering <- struct{}{} // when what was under way has ended
-		<-r.recovering
-		close(over)
-	}()
+	defer close(over)
 	for {
 		if next := r.client.SessionID(); next != 0 && next != session {
-			switch {
-			case r.bugs.Has("M8"):
-				// BUG: M8 after an error it ends, and nobody knows
-				if _, err := r.client.Create(r.path(), []byte(r.name), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-					return
-				}
-			case r.bugs.Has("M9"):
-				r.recover(ctx)
-			case r.enter(ctx) != nil:
+			if r.enter(ctx) != nil {
 				return
 			}
 			session = next
@@ -155,20 +131,6 @@ func (r *Registry) reRegister(ctx context.Context, session int64, events <-chan 
 		if event, err := awaitAny(ctx, events); err != nil || event == (zk.Event{}) {
 			return // the connection is closed
 		}
-	}
-}
-
-// recover registers again, and reads the instances, which its callers are to be told of.
-func (r *Registry) recover(ctx context.Context) {
-	select {
-	case r.recovering <- struct{}{}:
-		go func() {
-			if r.enter(ctx) == nil {
-				r.instances(ctx)
-			}
-			<-r.recovering
-		}()
-	default: // BUG: M9 what is under way may have registered already, in the session that has ended
 	}
 }
 
@@ -205,39 +167,9 @@ func (r *Registry) Changed(ctx context.Context, known []string) ([]string, error
 			_, err = awaitAny(ctx, watch, r.events)
 		}
 		if err != nil || !slices.Equal(names, known) {
-			if err == nil && r.bugs.Has("M10") {
-				err = r.bury(ctx, known, names)
-			}
 			return names, err
 		}
 	}
-}
-
-// obituary is a znode that says that an instance is dead.
-func (r *Registry) obituary(name string) string { return r.dir + "/dead-" + name }
-
-// bury says that those are dead that were known and are gone.
-func (r *Registry) bury(ctx context.Context, known, names []string) error {
-	for _, name := range known {
-		if slices.Contains(names, name) {
-			continue
-		}
-		err := retry(ctx, func() error { // BUG: M10 it may be back by now
-			_, err := r.client.Create(r.obituary(name), []byte(name), zk.FlagPersistent, zk.WorldACL(zk.PermAll))
-			return err
-		})
-		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
-			return err
-		}
-	}
-	return nil
-}
-
-// living are the znodes of instances that nobody has said are dead.
-func living(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return strings.HasPrefix(name, "dead-") || slices.Contains(names, "dead-"+name)
-	})
 }
 
 // instances lists the instances as they were at one moment during the call, and watches them.
@@ -252,8 +184,6 @@ func (r *Registry) instances(ctx context.Context) (names []string, watch <-chan 
 		case missing && r.bugs.Has("M1"):
 			// BUG: M1 if it is there by now, this is a watch on its data
 			_, _, watch, err = r.client.ExistsW(r.dir)
-		case missing && r.bugs.Has("M6"):
-			watch, err = nil, nil // BUG: M6 after an error there is no channel
 		case missing:
 			if err := surePath(ctx, r.client, r.dir); err != nil {
 				return nil, nil, err
@@ -261,7 +191,7 @@ func (r *Registry) instances(ctx context.Context) (names []string, watch <-chan 
 			continue
 		}
 		if err == nil {
-			names, err = r.named(ctx, living(names))
+			names, err = r.named(ctx, names)
 		}
 		again := errors.Is(err, zk.ErrNoNode) && !r.bugs.Has("M4") // BUG: M4 one has left in between
 		if !again && (err != nil || session != 0 && session == r.client.SessionID()) {

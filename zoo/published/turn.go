@@ -3,8 +3,6 @@ package published
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
@@ -21,16 +19,6 @@ func rightBefore(line []string, own int) string {
 		return ""
 	}
 	return line[own-1]
-}
-
-// lastWith is the last name that contains one of some texts, "" if there is none.
-func lastWith(names []string, texts ...string) string {
-	for _, name := range slices.Backward(names) {
-		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(name, text) }) {
-			return name
-		}
-	}
-	return ""
 }
 
 // waitTurn queues until nothing has to go first.
@@ -203,97 +191,3 @@ func (h *hold) keep(watch <-chan zk.Event) {
 
 // lasts reports whether there is a hold that is not over.
 func (h *hold) lasts() bool { return h != nil && !h.over.Load() }
-
-// EventThread calls what is to be told of events: one of a process at a time.
-type EventThread struct{ busy monitor }
-
-// CallbackLock is a lock whose waiter is called when the znode before its own may be gone. After python-zk/kazoo#208,
-// where one lock is waited for by what a watch calls.
-type CallbackLock struct {
-	*Waiter
-	thread *EventThread
-
-	called func(ctx context.Context) (done bool, err error) // by an event
-}
-
-// NewCallbackLock returns a lock of a process with that thread.
-func NewCallbackLock(thread *EventThread, client recipes.Conn, dir string, bugs Bugs) *CallbackLock {
-	l := &CallbackLock{Waiter: newWaiter(client, dir, "lock-", "-"), thread: thread}
-	l.called = func(context.Context) (bool, error) { return false, nil } // the caller of Lock looks again
-	l.await = l.beCalled
-	if bugs.Has("L35") {
-		l.called = func(ctx context.Context) (bool, error) {
-			// BUG: L35 if it has to wait again the thread waits, which would tell it of the next event
-			_, err := l.reachTurn(ctx, rightBefore, func(name string) (bool, error) { return l.beCalled(ctx, name) })
-			return err == nil, err
-		}
-	}
-	return l
-}
-
-// beCalled waits until a znode may be gone, and what is called then has returned.
-func (l *CallbackLock) beCalled(ctx context.Context, name string) (done bool, err error) {
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		if err = l.awaitDeletion(ctx, name); err == nil {
-			defer l.thread.busy.enter()()
-			done, err = l.called(ctx)
-		}
-	}()
-	select {
-	case <-over:
-		return done, err
-	case <-ctx.Done():
-		return false, ctx.Err()
-	}
-}
-
-// Permits is a semaphore: who is among the first in the line has a permit.
-type Permits struct {
-	contender
-	permits int
-	await   func(ctx context.Context, name string) error
-}
-
-// NewPermits returns a semaphore; nothing is sent before it is used.
-func NewPermits(client recipes.Conn, dir string, permits int, bugs Bugs) *Permits {
-	p := &Permits{contender: newContender(client, dir, "permit-", "-"), permits: permits}
-	p.await = p.awaitOthers
-	if bugs.Has("S6") {
-		p.await = p.awaitDeletion // BUG: S6 that one may keep its permit, whoever gives one back
-	}
-	return p
-}
-
-// Acquire waits for a permit.
-func (p *Permits) Acquire(ctx context.Context) error {
-	return p.orWithdraw(p.waitTurnBy(ctx, p.inTheWay, func(name string) (bool, error) { return false, p.await(ctx, name) }))
-}
-
-// Release gives the permit back.
-func (p *Permits) Release(context.Context) error { return p.withdraw() }
-
-func (p *Permits) inTheWay(line []string, own int) string {
-	if own < p.permits {
-		return ""
-	}
-	return line[own-1]
-}
-
-// awaitOthers waits until the line is another one, unless there is a permit.
-func (p *Permits) awaitOthers(ctx context.Context, _ string) error {
-	var names []string
-	var watch <-chan zk.Event
-	err := retry(ctx, func() (err error) { names, _, watch, err = p.client.ChildrenW(p.dir); return err })
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
-	}
-	if err == nil {
-		names, err = p.lineUp(&p.contender, ctx, names)
-	}
-	if err == nil && slices.Index(names, strings.TrimPrefix(p.path, p.dir+"/")) >= p.permits {
-		_, err = p.hear(ctx, watch)
-	}
-	return err
-}

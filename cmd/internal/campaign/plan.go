@@ -386,7 +386,7 @@ func (p *Plan) canary() ([]Job, error) {
 }
 
 // ofBug is a known bug as a job that says no more than what is run.
-func ofBug(a zoo.Animal) Job {
+func ofBug(a zoo.KnownBug) Job {
 	w := a.Broken()
 	return Job{Kind: w.Name(), Recipe: w.Recipe(), Bug: a.ID, Canary: a.Rate > 0, Faults: a.Faults().String(), Clients: a.Clients}
 }
@@ -514,16 +514,16 @@ func (g *Group) wants(recipe string) bool {
 // bugs are the known bugs of a group. "all" leaves out the plan's canary, which has a job already, and those that need
 // exact mode unless it is asked for.
 func (p *Plan) bugs(g Group) (found []Job, err error) {
-	var bugs []zoo.Animal
+	var bugs []zoo.KnownBug
 	if !slices.Contains(g.Bugs, allOfThem) {
 		if bugs, err = zoo.Find(g.Bugs); err != nil {
 			return nil, fmt.Errorf("bugs: %w", err)
 		}
 	} else {
-		bugs = slices.DeleteFunc(append(zoo.Animals(), zoo.Skipped()...), func(a zoo.Animal) bool {
+		bugs = slices.DeleteFunc(append(zoo.KnownBugs(), zoo.Skipped()...), func(a zoo.KnownBug) bool {
 			return a.Exact && !g.Exact || a.ID == p.Canary
 		})
-		slices.SortFunc(bugs, func(a, b zoo.Animal) int { return cmp.Compare(a.ID, b.ID) })
+		slices.SortFunc(bugs, func(a, b zoo.KnownBug) int { return cmp.Compare(a.ID, b.ID) })
 	}
 	for _, a := range bugs {
 		if a.Exact && !g.Exact {

@@ -83,7 +83,7 @@ func exactBug(t *testing.T) string {
 }
 
 // bugs are all known bugs.
-func bugs() []zoo.Animal { return append(zoo.Animals(), zoo.Skipped()...) }
+func bugs() []zoo.KnownBug { return append(zoo.KnownBugs(), zoo.Skipped()...) }
 
 // The jobs of a plan: defaults are resolved, and the canary comes first.
 func TestJobs(t *testing.T) {

@@ -20,7 +20,7 @@ type Report struct {
 // Case is what has a verdict of its own: one property of a recipe, one animal of the zoo, or one job of a campaign.
 type Case struct {
 	Name     string
-	Help     string // the property, or the animal
+	Help     string // the property, or the kind
 	Verdict  sim.Verdict
 	Reason   string                     // of an unknown verdict
 	BrokenBy func(property string) bool // of a property

@@ -20,14 +20,13 @@ var Manual = manual.Entry{
 	},
 	Examples: []manual.Example{
 		{Meaning: "Look for two known bugs.", Line: "torture zoo W1 DQ6"},
-		{Meaning: "Also make the counterexample happen on three real servers.", Line: "torture zoo W1 --confirm"},
 	},
 }
 
 // known returns an error unless there is a known bug of that name.
 func known(c *console.Context, id string) error {
-	for _, a := range slices.Concat(zoo.Animals(), zoo.Skipped()) {
-		if strings.EqualFold(a.ID, id) {
+	for _, b := range slices.Concat(zoo.KnownBugs(), zoo.Skipped()) {
+		if strings.EqualFold(b.ID, id) {
 			return nil
 		}
 	}

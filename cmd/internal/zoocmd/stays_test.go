@@ -17,12 +17,12 @@ import (
 // What may stay on real servers does not count as left behind: somebody else's znode, and directories of one's own.
 func TestWhatMayStay(t *testing.T) {
 	e := ensembletest.Start(t, 3)
-	animals, err := zoo.Find([]string{"SP12", "S4"})
+	bugs, err := zoo.Find([]string{"SP12", "S4"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range animals {
-		r, err := live.Run(t.Context(), a.Twin(), live.Config{
+	for _, a := range bugs {
+		r, err := live.Run(t.Context(), a.Fixed(), live.Config{
 			Open: func(ctx context.Context) (*live.Session, error) {
 				return cli.OpenSession(ctx, reach.Access{}, e.ConnectString(), false)
 			},

@@ -28,16 +28,16 @@ type ListCmd struct {
 
 // Listing is the object that --json prints. What was not asked for is absent.
 type Listing struct {
-	Kinds        []ListedKind   `json:"kinds,omitempty"`
-	Faults       []listedFault  `json:"faults,omitempty"`        // of simulated worlds
-	LiveFaults   []string       `json:"live_faults,omitempty"`   // those of them that clients of real servers suffer
-	ServerFaults []ListedName   `json:"server_faults,omitempty"` // those of real servers
-	ProxyFaults  []ListedName   `json:"proxy_faults,omitempty"`  // those of torture proxy
-	ServeFaults  []ListedName   `json:"serve_faults,omitempty"`  // those of torture serve
-	Strategies   []ListedName   `json:"strategies,omitempty"`
-	Models       []listedModel  `json:"models,omitempty"`
-	Properties   []ListedName   `json:"properties,omitempty"`
-	Zoo          []ListedAnimal `json:"zoo,omitempty"`
+	Kinds        []ListedKind  `json:"kinds,omitempty"`
+	Faults       []listedFault `json:"faults,omitempty"`        // of simulated worlds
+	LiveFaults   []string      `json:"live_faults,omitempty"`   // those of them that clients of real servers suffer
+	ServerFaults []ListedName  `json:"server_faults,omitempty"` // those of real servers
+	ProxyFaults  []ListedName  `json:"proxy_faults,omitempty"`  // those of torture proxy
+	ServeFaults  []ListedName  `json:"serve_faults,omitempty"`  // those of torture serve
+	Strategies   []ListedName  `json:"strategies,omitempty"`
+	Models       []listedModel `json:"models,omitempty"`
+	Properties   []ListedName  `json:"properties,omitempty"`
+	Zoo          []ListedBug   `json:"zoo,omitempty"`
 }
 
 type ListedName struct {
@@ -71,7 +71,7 @@ type listedModel struct {
 	Operations []string `json:"operations"`
 }
 
-type ListedAnimal struct {
+type ListedBug struct {
 	ID       string `json:"id"`
 	Title    string `json:"title"`
 	Source   string `json:"source"`
@@ -81,7 +81,7 @@ type ListedAnimal struct {
 
 	Kind   string `json:"kind"`
 	Recipe string `json:"recipe"` // for torture run, as is …
-	Twin   string `json:"twin"`   // … its twin, in which the bug is fixed
+	Fixed  string `json:"fixed"`  // … the same without the bug
 }
 
 // section is something that can be listed.
@@ -249,11 +249,11 @@ func printProperties(w io.Writer, all *Listing) {
 }
 
 // Zoo lists the recipes with known bugs.
-func Zoo() (all []ListedAnimal) {
-	for _, a := range slices.Concat(zoo.Animals(), zoo.Skipped()) {
+func Zoo() (all []ListedBug) {
+	for _, a := range slices.Concat(zoo.KnownBugs(), zoo.Skipped()) {
 		broken := a.Broken()
-		all = append(all, ListedAnimal{ID: a.ID, Title: a.Title, Source: a.Source, Property: a.Property, Needs: a.Needs,
-			Exact: a.Exact, Kind: broken.Name(), Recipe: broken.Recipe(), Twin: a.Twin().Recipe()})
+		all = append(all, ListedBug{ID: a.ID, Title: a.Title, Source: a.Source, Property: a.Property, Needs: a.Needs,
+			Exact: a.Exact, Kind: broken.Name(), Recipe: broken.Recipe(), Fixed: a.Fixed().Recipe()})
 	}
 	return all
 }
