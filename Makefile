@@ -49,13 +49,13 @@ exact: ## exact mode: its tests, and programs built in it
 	ZKTORTURE_EXACT=40 $(GO) -C cmd test -count=1 -vet=off -timeout 60m -run 'Exact|Edits|TortureTest' ./command ./internal/cli/exact ./internal/scan
 
 CLIENTS := libcurator-recipes-java libcommons-cli-java zookeeper-bin default-jdk-headless \
-	python3-kazoo python3-pytest python3-mock python3-objgraph python3-gevent python3-eventlet python3-venv junit5
+	python3-kazoo python3-pytest python3-venv junit5
 
 # What is missing here is installed as root on Debian, or said, and its tests are skipped.
 live: ## the tests of real servers and of clients in other languages: fetches ZooKeeper (needs Java)
 	@if ! dpkg -s $(CLIENTS) >/dev/null 2>&1 && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	apt-get update -q && apt-get install -y -q --no-install-recommends $(CLIENTS) || echo "live: skipped: some of $(CLIENTS) could not be installed"; fi
-	$(GO) run ./live/ensemble/cmd/zkfetch
+	$(GO) run ./cmd/torture live lock --start 1 --episodes 1 --faults none
 	ZKTORTURE_SERVERS=1 $(TEST) test -vet=off $(V) -count=1 -timeout 30m -p $(PACKAGES) ./live/... ./fakezk/conformance/... ./workload/service
 	ZKTORTURE_SERVERS=1 $(TEST) -C cmd test -vet=off $(V) -count=1 -timeout 30m -run 'Live|Killed|Script|Confirm|Pytest|JUnit' ./command ./internal/e2e ./internal/zoocmd
 

@@ -140,7 +140,7 @@ func (g *generator) watch() string {
 func (g *generator) acl() string {
 	return " acl=" + g.pick("acl", "world:anyone:cdrwa", "world:anyone:cdrwa", "world:anyone:r", "world:anyone:cdwa",
 		"auth::cdrwa", "digest:ann:7RJfAeIvrl4zdj6sS2fXrQHDvHM=:cdrwa,world:anyone:r",
-		`"digest:😀\xff:x:r,world:anyone:cdrwa"`, "")
+		`"digest:語:x:r,world:anyone:cdrwa"`, "")
 }
 
 func (g *generator) multi() string {
