@@ -121,3 +121,12 @@ func (e *Ensemble) WalkAt(replica int, root string, f func(path string, n NodeIn
 func (e *Ensemble) WatchesOn(path string) []WatchInfo {
 	return slices.DeleteFunc(e.AllWatches(), func(w WatchInfo) bool { return w.Path != path })
 }
+
+// descendants counts the nodes below n.
+func (n *node) descendants() int32 {
+	count := int32(n.children.count)
+	for child := range n.children.all() {
+		count += child.descendants()
+	}
+	return count
+}

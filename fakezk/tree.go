@@ -71,15 +71,6 @@ func (n *node) appendNames(names []string) []string {
 	return names
 }
 
-// descendants counts the nodes below n.
-func (n *node) descendants() int32 {
-	count := int32(n.children.count)
-	for child := range n.children.all() {
-		count += child.descendants()
-	}
-	return count
-}
-
 // tree is the data of one replica after a prefix of the log.
 //
 // Invariants: nodes holds every node under its path, and the root also under ""; every node but the root is in its

@@ -77,10 +77,6 @@ func (t *watchTable) put(path string, list []watcher) {
 	}
 }
 
-func (t *watchTable) has(path string, c *connection) bool {
-	return slices.ContainsFunc(t.lists[path], func(w watcher) bool { return w.c == c })
-}
-
 // disarm removes a connection's watches of all modes from a path.
 func (t *watchTable) disarm(path string, c *connection) bool {
 	list := t.lists[path]

@@ -137,11 +137,8 @@ func (s *Server) reset(q url.Values) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("faults: %w", err)
 	}
-	f := &Faults{Strike: some}
-	if !q.Has("per_minute") {
-		f.Odds.Every = 100
-	}
-	for name, into := range map[string]any{"every": &f.Odds.Every, "per_minute": &f.Odds.PerMinute, "seed": &f.Seed} {
+	f := &Faults{Strike: some, Every: 100}
+	for name, into := range map[string]any{"every": &f.Every, "seed": &f.Seed} {
 		if err := json.Unmarshal([]byte(q.Get(name)), into); err != nil && q.Has(name) {
 			return nil, fmt.Errorf("%s: %q is not a number, or not one that there can be", name, q.Get(name))
 		}
@@ -259,13 +256,12 @@ func listTree(e *fakezk.Ensemble, path string) []listedZnode {
 
 // listedFaults are the faults as Control lists them.
 type listedFaults struct {
-	On        []listedFault        `json:"on"`     // by hand, or for a while
-	Strike    []strike.Fault       `json:"strike"` // what requests may draw, with these odds
-	Every     int                  `json:"every,omitempty"`
-	PerMinute float64              `json:"per_minute,omitempty"`
-	Seed      uint64               `json:"seed"`
-	Plan      int                  `json:"plan"`   // how many are planned
-	Struck    map[strike.Fault]int `json:"struck"` // how many have since the start, or the last reset
+	On     []listedFault        `json:"on"`     // by hand, or for a while
+	Strike []strike.Fault       `json:"strike"` // what requests may draw, with these odds
+	Every  int                  `json:"every,omitempty"`
+	Seed   uint64               `json:"seed"`
+	Plan   int                  `json:"plan"`   // how many are planned
+	Struck map[strike.Fault]int `json:"struck"` // how many have since the start, or the last reset
 }
 
 type listedFault struct {
@@ -295,6 +291,6 @@ func (s *Server) listFaults() listedFaults {
 			add(when != "", listedFault{Fault: "cut", Session: sessionName(c.session), When: when})
 		}
 	}
-	return listedFaults{on, append([]strike.Fault{}, f.Strike...), f.Odds.Every, f.Odds.PerMinute, f.Seed, len(f.Plan),
+	return listedFaults{on, append([]strike.Fault{}, f.Strike...), f.Every, f.Seed, len(f.Plan),
 		maps.Clone(s.strikes.counts)}
 }

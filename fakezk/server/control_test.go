@@ -129,7 +129,7 @@ func TestControlRefuses(t *testing.T) {
 		"/clock?advance=soon":          `400 advance: "soon" is not a duration`,
 		"/reset?faults=lag":            `400 faults: unknown fault "lag"`,
 		"/reset?every=5":               `400 faults: `,
-		"/reset?faults=loss&every=0":   "400 the odds are one in 0 requests",
+		"/reset?faults=loss&every=0":   "400 one request in 0 cannot draw a fault",
 		"/reset?faults=loss&seed=x":    `400 seed: "x" is not a number`,
 		"/nothing":                     "404 there is no such request",
 		"/sessions":                    "405 this is asked for by GET, not by POST",
@@ -186,8 +186,8 @@ func TestFaultsAreListed(t *testing.T) {
 	t.Parallel()
 	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3}})
 	c := startControl(t, s)
-	c.must("/reset?faults=loss,expiry&per_minute=0.5&seed=7")
-	c.want("/faults", `{"on":[],"strike":["loss","expiry"],"per_minute":0.5,"seed":7,"plan":0,"struck":{}}`)
+	c.must("/reset?faults=loss,expiry&every=5&seed=7")
+	c.want("/faults", `{"on":[],"strike":["loss","expiry"],"every":5,"seed":7,"plan":0,"struck":{}}`)
 	c.must("/reset?faults=expiry&every=1")
 	client, _ := connect(t, s.Addr(2), lasting)
 	client.Get("/")

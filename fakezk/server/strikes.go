@@ -15,7 +15,7 @@ import (
 // same whichever it is connected to. Package strike says which requests count.
 type Faults struct {
 	Strike []strike.Fault      // what the seed may draw, of strike.FaultsOf
-	Odds   strike.Odds         // needed if there is something to draw
+	Every  int                 // one request in so many draws one; needed if there is something to draw
 	Seed   uint64              // equal seeds, equal faults for clients that do the same
 	Plan   strike.Plan         // if not nil, what strikes; then nothing is drawn
 	Struck func(strike.Strike) // if not nil, called for each that strikes, one at a time; it must not call the server
@@ -51,12 +51,12 @@ func (s *Server) newStrikes(f *Faults) error {
 				return fmt.Errorf("server: %s cannot strike %d servers: there are %q", fault, members, can)
 			}
 		}
-		if err := f.Odds.Validate(); err != nil && f.Plan == nil {
-			return fmt.Errorf("server: %w", err)
-		}
 		next.faults, cfg.Plan = *f, f.Plan
 		cfg.Lottery = strike.Lottery{
-			Ways: strike.Ways(strike.OnServe), Faults: f.Strike, Odds: f.Odds, Seed: f.Seed,
+			Ways: strike.Ways(strike.OnServe), Faults: f.Strike, Every: f.Every, Seed: f.Seed,
+		}
+		if err := cfg.Lottery.Validate(); err != nil && f.Plan == nil {
+			return fmt.Errorf("server: %w", err)
 		}
 	}
 	next.engine = strike.NewEngine(cfg)

@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -355,29 +354,24 @@ func stubborn(t *testing.T, s *server.Server, requests int) {
 }
 
 // Equal seeds and equal clients meet equal faults, with any number of servers; another seed brings others; and what
-// struck strikes again as a plan, from its lines.
+// struck strikes again as a plan.
 func TestEqualClientsMeetEqualFaults(t *testing.T) {
 	t.Parallel()
-	run := func(members int, f server.Faults) (struck []strike.Strike, lines string) {
+	run := func(members int, f server.Faults) (struck []strike.Strike) {
 		var noted diary
-		f.Struck, f.Odds = noted.note, strike.Odds{Every: 8}
+		f.Struck, f.Every = noted.note, 8
 		cfg := untimed(members)
 		cfg.MinSession, cfg.MaxSession = 200, 200 // faults last in proportion
 		s := fakezktest.Start(t, server.Config{Ensemble: cfg, Faults: &f})
 		stubborn(t, s, 60)
 		for _, x := range noted.all() {
-			text, err := json.Marshal(x)
-			if err != nil {
-				t.Fatal(err)
-			}
-			lines += string(text) + "\n"
 			x.Time, x.Session, x.Server, x.Connection = time.Time{}, "", "", 0
 			struck = append(struck, x)
 		}
-		return struck, lines
+		return struck
 	}
 	faults := []strike.Fault{strike.Loss, strike.Expiry}
-	first, lines := run(1, server.Faults{Strike: faults, Seed: 3})
+	first := run(1, server.Faults{Strike: faults, Seed: 3})
 	if len(first) < 5 {
 		t.Errorf("too little struck: %+v", first)
 	}
@@ -390,17 +384,17 @@ func TestEqualClientsMeetEqualFaults(t *testing.T) {
 	if last := first[len(first)-1]; last.Client > 1+ended {
 		t.Errorf("%d sessions have ended, and this is client %d", ended, last.Client)
 	}
-	if again, _ := run(3, server.Faults{Strike: faults, Seed: 3}); cmp.Diff(first, again) != "" {
+	if again := run(3, server.Faults{Strike: faults, Seed: 3}); cmp.Diff(first, again) != "" {
 		t.Error(cmp.Diff(first, again))
 	}
-	if other, _ := run(1, server.Faults{Strike: faults, Seed: 4}); cmp.Equal(first, other) {
+	if other := run(1, server.Faults{Strike: faults, Seed: 4}); cmp.Equal(first, other) {
 		t.Error("another seed brings the same")
 	}
-	plan, err := strike.ReadPlan(strings.NewReader(lines), strike.Ways(strike.OnServe), 1)
-	if err != nil {
-		t.Fatal(err)
+	plan := strike.Plan{}
+	for _, x := range first {
+		plan[strike.Place{Client: x.Client, Request: x.Request}] = x
 	}
-	if again, _ := run(1, server.Faults{Plan: plan}); cmp.Diff(first, again) != "" {
+	if again := run(1, server.Faults{Plan: plan}); cmp.Diff(first, again) != "" {
 		t.Error(cmp.Diff(first, again))
 	}
 }
@@ -415,7 +409,7 @@ func TestOrdinaryClients(t *testing.T) {
 	s := fakezktest.Start(t, server.Config{
 		Ensemble: fakezk.Config{Replicas: 3, MaxSession: 400, MinSession: 400, Tick: 20},
 		Faults: &server.Faults{
-			Strike: strike.FaultsOf(3), Odds: strike.Odds{Every: 60}, Seed: 1, Struck: noted.note,
+			Strike: strike.FaultsOf(3), Every: 60, Seed: 1, Struck: noted.note,
 		},
 	})
 	met := func() map[string]bool {
@@ -469,9 +463,9 @@ func TestOrdinaryClients(t *testing.T) {
 
 func TestFaultsRefused(t *testing.T) {
 	for says, f := range map[string]server.Faults{
-		"lag cannot strike 1 servers": {Strike: []strike.Fault{strike.Loss, strike.Lag}, Odds: strike.Odds{Every: 1}},
-		"rain cannot strike":          {Strike: []strike.Fault{"rain"}, Odds: strike.Odds{Every: 1}},
-		"the odds are":                {Strike: []strike.Fault{strike.Loss}},
+		"lag cannot strike 1 servers":  {Strike: []strike.Fault{strike.Loss, strike.Lag}, Every: 1},
+		"rain cannot strike":           {Strike: []strike.Fault{"rain"}, Every: 1},
+		"one request in 0 cannot draw": {Strike: []strike.Fault{strike.Loss}},
 	} {
 		if _, err := server.New(server.Config{Faults: &f}); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %s", err, says)

@@ -101,7 +101,7 @@ func (p *ProxyCmd) config() (chaosproxy.Config, error) {
 		return chaosproxy.Config{}, err
 	}
 	return chaosproxy.Config{Listen: p.Listen, Servers: addresses, Dial: proxy.Dialer(dial), Faults: p.Faults.faults,
-		Odds: p.odds(), Seed: p.seed()}, nil
+		Every: p.every(), Seed: p.seed()}, nil
 }
 
 // reach says how other machines can use the proxy, or is empty. With a certificate they would act as the user, which
@@ -122,9 +122,7 @@ func (p *ProxyCmd) reach() (string, error) {
 		p.Listen), nil
 }
 
-func (p *oddsFlags) odds() strike.Odds {
-	return strike.Odds{Every: cmp.Or(p.Every, everyDefault)}
-}
+func (p *oddsFlags) every() int { return cmp.Or(p.Every, everyDefault) }
 
 func (p *oddsFlags) seed() uint64 {
 	if p.Seed == nil {

@@ -180,7 +180,7 @@ func (s *ServeCmd) faults() *server.Faults {
 	if len(faults) == 0 {
 		return nil
 	}
-	return &server.Faults{Strike: faults, Odds: s.odds(), Seed: s.seed()}
+	return &server.Faults{Strike: faults, Every: s.every(), Seed: s.seed()}
 }
 
 // openLog opens the log of what strikes, and lets the faults, if there are any, tell it.

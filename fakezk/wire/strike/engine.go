@@ -45,7 +45,6 @@ type client struct {
 	session  int64
 	open     int // connections
 	requests int
-	last     time.Time // of a request
 
 	vain bool // the answer to its next connect is lost
 	kept Effect
@@ -105,7 +104,7 @@ func (e *Engine) Take(now time.Time, f *wire.Frame) Action {
 	case f.Op == wire.OpPing:
 		return l.strike(now, l.take(when{at: atPing}))
 	}
-	met := e.meet(now, l, f)
+	met := e.meet(l, f)
 	if armed := l.take(when{at: atRequest}); armed != nil {
 		met = armed
 	}
@@ -237,19 +236,14 @@ func (e *Engine) hello(c *client) *Strike {
 }
 
 // meet counts a request and returns what it meets; nil for nothing.
-func (e *Engine) meet(now time.Time, l *line, f *wire.Frame) *due {
+func (e *Engine) meet(l *line, f *wire.Frame) *due {
 	if f.Op.Housekeeping() || f.Op == wire.OpCloseSession {
 		return nil
 	}
 	c := l.client
-	gap := time.Duration(0)
-	if !c.last.IsZero() {
-		gap = now.Sub(c.last)
-	}
-	c.last = now
 	c.requests++
 	e.requests++
-	s, aim, met := e.draw(c, f.Timeout, gap)
+	s, aim, met := e.draw(c, f.Timeout)
 	if !met || e.cfg.Fits != nil && !e.cfg.Fits(&s, e.cfg.Plan == nil, aim) {
 		return nil
 	}
@@ -259,12 +253,12 @@ func (e *Engine) meet(now time.Time, l *line, f *wire.Frame) *due {
 	return &due{way, &s}
 }
 
-func (e *Engine) draw(c *client, timeout, gap time.Duration) (s Strike, aim uint64, met bool) {
+func (e *Engine) draw(c *client, timeout time.Duration) (s Strike, aim uint64, met bool) {
 	if e.cfg.Plan != nil {
 		s, met = e.cfg.Plan[Place{c.number, c.requests}]
 		return s, 0, met
 	}
-	what, met := e.cfg.Lottery.Draw(c.number, c.requests, gap)
+	what, met := e.cfg.Lottery.Draw(c.number, c.requests)
 	return Strike{Fault: what.Fault, Variant: what.Variant, ForMS: what.lasts(timeout)}, what.Aim, met
 }
 

@@ -3,15 +3,13 @@
 //
 // What a request draws depends on the seed, the number of its client and the number of the request, and nothing else.
 // Clients are numbered as they open their sessions; one that comes back with its session keeps its number and its count
-// of requests. So a client that repeats its requests meets the same faults, unless the odds are by the minute, when the
-// time between requests counts.
+// of requests. So a client that repeats its requests meets the same faults.
 //
 // To add a fault of connections, add it and its ways to faults.go, and a script to testdata.
 package strike
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -43,37 +41,17 @@ type Strike struct {
 // Lasts is how long the fault lasts.
 func (s *Strike) Lasts() time.Duration { return time.Duration(s.ForMS) * time.Millisecond }
 
-// Odds are how often a request draws a fault. One of the two must be above zero.
-type Odds struct {
-	Every int // one request in Every draws a fault, on average
-	// PerMinute faults a minute are drawn for each client, on average, however many requests it makes; they strike at
-	// requests, so a client that makes none draws none.
-	PerMinute float64
-}
+// Plan is what is to strike, by client and request.
+type Plan map[Place]Strike
 
-// Validate returns an error that says what is wrong.
-func (o Odds) Validate() error {
-	if o.Every < 0 || o.PerMinute < 0 || math.IsNaN(o.PerMinute) || (o.Every > 0) == (o.PerMinute > 0) {
-		return fmt.Errorf("the odds are one in %d requests and %g a minute: "+
-			"one of the two must be above 0, and the other 0", o.Every, o.PerMinute)
-	}
-	return nil
-}
-
-// chance is the probability that a request draws a fault, by the time since the one before. Faults by the minute are
-// a Poisson process: it is the probability of at least one in that time.
-func (o Odds) chance(gap time.Duration) float64 {
-	if o.Every > 0 {
-		return 1 / float64(o.Every)
-	}
-	return -math.Expm1(-o.PerMinute * gap.Minutes())
-}
+// Place is the request at which a fault strikes: n-th of a client, both from 1, or [Hello].
+type Place struct{ Client, Request int }
 
 // Lottery draws faults.
 type Lottery struct {
 	Ways   []Way   // that there are
 	Faults []Fault // that may strike; if there are none nothing is drawn
-	Odds   Odds    // needed if there are faults
+	Every  int     // one request in so many draws a fault, on average; needed if there are faults
 	Seed   uint64
 }
 
@@ -84,13 +62,21 @@ type Drawn struct {
 	Aim   uint64  // any number, to choose a server by
 }
 
-// Draw returns what a client's request draws, by the time since the client's last one; false for nothing.
-func (l *Lottery) Draw(client, request int, gap time.Duration) (Drawn, bool) {
+// Validate returns an error that says what is wrong.
+func (l *Lottery) Validate() error {
+	if len(l.Faults) > 0 && l.Every < 1 {
+		return fmt.Errorf("one request in %d cannot draw a fault: one in 1 or more can", l.Every)
+	}
+	return nil
+}
+
+// Draw returns what a client's request draws; false for nothing.
+func (l *Lottery) Draw(client, request int) (Drawn, bool) {
 	if len(l.Faults) == 0 {
 		return Drawn{}, false
 	}
 	r := rand.New(rand.NewPCG(l.Seed, uint64(client)<<32^uint64(request)))
-	if r.Float64() >= l.Odds.chance(gap) {
+	if r.Float64() >= 1/float64(l.Every) {
 		return Drawn{}, false
 	}
 	fault := l.Faults[r.IntN(len(l.Faults))]
@@ -100,9 +86,9 @@ func (l *Lottery) Draw(client, request int, gap time.Duration) (Drawn, bool) {
 }
 
 // DrawHello draws for the connect by which a client opens its session, as for a request: it reports whether the answer
-// is what gets lost. Odds by the minute begin with the session.
+// is what gets lost.
 func (l *Lottery) DrawHello(client int) (lost bool) {
-	what, due := l.Draw(client, Hello, 0)
+	what, due := l.Draw(client, Hello)
 	return due && what.Fault == Loss && what.Variant == Answer
 }
 

@@ -19,7 +19,7 @@ type Config struct {
 	Servers []string
 	Dial    proxy.Dialer   // to servers; nil for plain TCP
 	Faults  []strike.Fault // of those that strike.Faults has OnProxy; none for a plain proxy
-	Odds    strike.Odds    // needed if there are faults
+	Every   int            // one request in so many draws a fault; needed if there are faults
 	Seed    uint64
 	Struck  func(strike.Strike) // called for each fault that strikes, one at a time
 	Log     *slog.Logger        // for what is malformed, and for servers that do not do what they should
@@ -82,10 +82,9 @@ func New(cfg Config) (*Proxy, error) {
 	if cfg.Struck == nil {
 		return nil, errors.New("chaosproxy: Struck is needed, because nothing else reports the faults")
 	}
-	if len(cfg.Faults) > 0 {
-		if err := cfg.Odds.Validate(); err != nil {
-			return nil, fmt.Errorf("chaosproxy: %w", err)
-		}
+	lottery := strike.Lottery{Ways: strike.Ways(strike.OnProxy), Faults: cfg.Faults, Every: cfg.Every, Seed: cfg.Seed}
+	if err := lottery.Validate(); err != nil {
+		return nil, fmt.Errorf("chaosproxy: %w", err)
 	}
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	one := cfg.Client != nil
@@ -93,9 +92,7 @@ func New(cfg Config) (*Proxy, error) {
 		cfg.Client = unseen{}
 	}
 	p := &Proxy{cfg: cfg, struck: map[strike.Fault]int{}, healed: make(chan struct{})}
-	p.engine = strike.NewEngine(strike.Config{One: one, Lottery: strike.Lottery{
-		Ways: strike.Ways(strike.OnProxy), Faults: cfg.Faults, Odds: cfg.Odds, Seed: cfg.Seed,
-	}})
+	p.engine = strike.NewEngine(strike.Config{One: one, Lottery: lottery})
 	p.mu.Lock() // until there is a proxy
 	defer p.mu.Unlock()
 	var err error

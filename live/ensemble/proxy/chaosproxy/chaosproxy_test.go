@@ -58,7 +58,7 @@ func newProxy(t *testing.T, cfg chaosproxy.Config) (*chaosproxy.Proxy, *diary) {
 func TestOrdinaryClients(t *testing.T) {
 	e := ensembletest.Share(t, 3)
 	p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: strike.Faults(strike.OnProxy),
-		Odds: strike.Odds{Every: 25}, Seed: 1})
+		Every: 25, Seed: 1})
 	ctx, all := testkit.Context(t), len(strike.Ways(strike.OnProxy))
 	var clients errgroup.Group
 	writes := make([]map[string]error, 8)

@@ -8,10 +8,10 @@ import (
 
 // SeedFor returns a seed under which a client's first request draws a way of a fault, for not much longer than it lasts
 // at least, and the next draw none.
-func SeedFor(way string, odds strike.Odds, next int) uint64 {
+func SeedFor(way string, every int, next int) uint64 {
 	for seed := uint64(0); ; seed++ {
-		l := strike.Lottery{Ways: strike.Ways(strike.OnProxy), Faults: strike.Faults(strike.OnProxy), Odds: odds, Seed: seed}
-		what, due := l.Draw(1, 1, 0)
+		l := strike.Lottery{Ways: strike.Ways(strike.OnProxy), Faults: strike.Faults(strike.OnProxy), Every: every, Seed: seed}
+		what, due := l.Draw(1, 1)
 		if !due || fmt.Sprint(what.Fault, " ", what.Variant) != way || what.Share > 1.2*what.Least {
 			continue
 		}
@@ -19,7 +19,7 @@ func SeedFor(way string, odds strike.Odds, next int) uint64 {
 			due = due && !l.DrawHello(client)
 		}
 		for request := 2; due && request <= next; request++ {
-			_, more := l.Draw(1, request, 0)
+			_, more := l.Draw(1, request)
 			due = !more
 		}
 		if due {
@@ -29,9 +29,9 @@ func SeedFor(way string, odds strike.Odds, next int) uint64 {
 }
 
 // SeedForHello returns a seed under which the first answer to a client gets lost, and the next does not.
-func SeedForHello(faults []strike.Fault, odds strike.Odds) uint64 {
+func SeedForHello(faults []strike.Fault, every int) uint64 {
 	for seed := uint64(0); ; seed++ {
-		l := strike.Lottery{Ways: strike.Ways(strike.OnProxy), Faults: faults, Odds: odds, Seed: seed}
+		l := strike.Lottery{Ways: strike.Ways(strike.OnProxy), Faults: faults, Every: every, Seed: seed}
 		if l.DrawHello(1) && !l.DrawHello(2) {
 			return seed
 		}

@@ -40,7 +40,7 @@ func FuzzProxy(f *testing.F) {
 	close(gone)
 	f.Fuzz(func(t *testing.T, seed uint64, frames []byte) {
 		told := map[strike.Fault]int{}
-		p, err := New(Config{Servers: []string{"127.0.0.1:1"}, Faults: strike.Faults(strike.OnProxy), Odds: strike.Odds{Every: 1}, Seed: seed,
+		p, err := New(Config{Servers: []string{"127.0.0.1:1"}, Faults: strike.Faults(strike.OnProxy), Every: 1, Seed: seed,
 			Struck: func(s strike.Strike) {
 				told[s.Fault]++
 				if s.ForMS < 0 || s.ForMS > strike.LastsMax.Milliseconds() || s.Client < 1 && s.Connection < 1 {

@@ -138,7 +138,7 @@ func (v *victim) lasts() time.Duration {
 // What each effect does, a client and the servers see: by a way of a fault that has it.
 func TestEachWay(t *testing.T) {
 	e := ensembletest.Share(t, 1)
-	odds := strike.Odds{Every: 30}
+	const every = 30
 	const lasting, short = 8 * time.Second, time.Second // of sessions: their clients do not ping
 	seen := map[string]func(v *victim, began time.Time){
 		"loss before": func(v *victim, _ time.Time) { v.ended(); v.created("a", false); v.expired(false) },
@@ -202,8 +202,8 @@ func TestEachWay(t *testing.T) {
 	witness := ensembletest.Witness(t, e.ConnectString())
 	for i, way := range slices.Sorted(maps.Keys(seen)) {
 		t.Run(way, func(t *testing.T) {
-			p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: strike.Faults(strike.OnProxy), Odds: odds,
-				Seed: chaosproxy.SeedFor(way, odds, 5)})
+			p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: strike.Faults(strike.OnProxy), Every: every,
+				Seed: chaosproxy.SeedFor(way, every, 5)})
 			v := &victim{T: t, address: p.Addr(), timeout: lasting, witness: witness, base: "/" + string(rune('A'+i)), proxy: p,
 				noted: noted}
 			if way == "hold long" {
@@ -225,10 +225,10 @@ func TestEachWay(t *testing.T) {
 // A client whose first connect is not answered gets another session.
 func TestHello(t *testing.T) {
 	e := ensembletest.Share(t, 1)
-	odds := strike.Odds{Every: 3}
+	const every = 3
 	faults := []strike.Fault{strike.Loss}
-	p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: faults, Odds: odds,
-		Seed: chaosproxy.SeedForHello(faults, odds)})
+	p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: faults, Every: every,
+		Seed: chaosproxy.SeedForHello(faults, every)})
 	v := &victim{T: t, address: p.Addr(), timeout: ensembletest.Lasting, proxy: p, noted: noted}
 	if v.connect() {
 		t.Error("the answer was not lost")
