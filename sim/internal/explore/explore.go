@@ -123,8 +123,10 @@ func (s *Search) note(label string, v int, departs bool) {
 func (s *Search) answers(n int, label string) []int {
 	switch label {
 	case world.LabelSwarm: // all may be part of the episode, and strike or not
-		if s.undrawn&-s.undrawn == world.Wrap {
-			return s.unlessSpent(0, 1)
+		if s.undrawn&-s.undrawn == world.Wrap && s.strikes == 0 {
+			return []int{0}
+		} else if s.undrawn&-s.undrawn == world.Wrap {
+			return []int{1, 0} // there are few executions near the end of a counter, as that is a strike
 		}
 		return []int{1}
 	case world.LabelAtMost:
