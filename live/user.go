@@ -62,9 +62,6 @@ func (u *user) Lasts(op *world.Op, lost <-chan struct{}) {
 	u.round.look(u.round.run.stamp())
 }
 
-// Asks needs nothing: time is real.
-func (u *user) Asks() {}
-
 func (u *user) Now() int64 { return u.round.run.stamp() }
 
 func (u *user) End(op *world.Op, outcome world.Outcome, result string, err error) {

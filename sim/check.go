@@ -53,8 +53,7 @@ func WithEpisodes(n int) Option { return func(o *options) { o.Episodes = n } }
 // WithSeed makes the test draw the same episodes each time. The flag -zktorture.seed comes first.
 func WithSeed(seed uint64) Option { return func(o *options) { o.Seed = max(seed, 1) } }
 
-// WithStrategy selects one of the [Strategies]; the default is stages, or mix if faults are named. For "exhaustive" the
-// test imports package sim/prove.
+// WithStrategy selects one of the [Strategies]; the default is stages, or mix if faults are named.
 func WithStrategy(name string) Option { return func(o *options) { o.Strategy = name } }
 
 // The flags of tests that call Check.
@@ -114,10 +113,7 @@ func (o options) forTest(t *testing.T) (Config, error) {
 	cfg.Episodes = cmp.Or(*episodesFlag, cfg.Episodes, episodesDefault)
 	cfg.Seed = cmp.Or(*seedFlag, cfg.Seed, 1+uint64(rand.Uint32()))
 	cfg.Again = goTest(t.Name()) + " -zktorture.replay=FILE"
-	cfg.Coverage, cfg.Once, cfg.ShrinkTime = true, true, *shrinkFlag
-	if cfg.Strategy != draw.Exhaustive {
-		cfg.Until = tally.AnyProperty
-	}
+	cfg.Coverage, cfg.Once, cfg.ShrinkTime, cfg.Until = true, true, *shrinkFlag, tally.AnyProperty
 	if end, ok := t.Deadline(); ok { // time is left to tell what was found
 		left := time.Until(end)
 		cfg.Duration = max(1, left-min(time.Minute, left/4))
@@ -166,11 +162,7 @@ func (c *checker) look(notes []string) {
 			t.Logf("the time of the test is nearly over: %d of %d episodes were run", r.Episodes, r.Asked)
 		}
 		c.logEach(notes)
-		if c.cfg.Strategy == draw.Exhaustive {
-			t.Logf("coverage: %v", r.Extent)
-		} else {
-			t.Logf("%d episodes with seed %d\n%v", r.Episodes, r.Seed, r.Coverage)
-		}
+		t.Logf("%d episodes with seed %d\n%v", r.Episodes, r.Seed, r.Coverage)
 		return
 	}
 	t.FailNow()

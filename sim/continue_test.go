@@ -20,7 +20,7 @@ import (
 func lostWakeup(t *testing.T) (sim.Workload, *sim.Counterexample, *sim.Replayed) {
 	t.Helper()
 	w := find(t, "lock", "broken")
-	cfg := sim.Config{Episodes: 60, Seed: 1, NoFaultsAtAll: true, Until: "lost-wakeup"}
+	cfg := sim.Config{Episodes: 60, Seed: 2, NoFaultsAtAll: true, Until: "lost-wakeup"}
 	result := run(t, w, cfg)
 	if len(result.Violations) != 1 {
 		t.Fatalf("found %d violations, want the lost wake-up", len(result.Violations))

@@ -15,7 +15,7 @@ import (
 
 // What was seen depends on the seed alone: neither on the number of workers nor on the order in which episodes end.
 func TestCoverageDoesNotDependOnWorkers(t *testing.T) {
-	for strategy := range sampling() {
+	for strategy := range sim.Strategies {
 		cfg := sim.Config{Episodes: 400, Seed: 5, Strategy: strategy, Workers: 1, Coverage: true,
 			Near: sim.NearFor(strategy)}
 		one := run(t, find(t, "lock", ""), cfg).Coverage
@@ -29,7 +29,7 @@ func TestCoverageDoesNotDependOnWorkers(t *testing.T) {
 
 // Who looks changes nothing.
 func TestCoverageChangesNoRun(t *testing.T) {
-	for strategy := range sampling() {
+	for strategy := range sim.Strategies {
 		w := find(t, "lock", "")
 		cfg := sim.Config{Episodes: 130, Seed: 5, Faults: world.EveryFault, Strategy: strategy, Near: sim.NearFor(strategy)}
 		without := run(t, w, cfg)

@@ -248,7 +248,7 @@ func tellsRunsApart(t *testing.T, w sim.Workload) {
 // What a campaign reports depends neither on how many workers it has nor on the order in which
 // their episodes end.
 func TestResultDoesNotDependOnWorkers(t *testing.T) {
-	for strategy := range sampling() {
+	for strategy := range sim.Strategies {
 		w := find(t, "lock", "broken")
 		cfg := sim.Config{Episodes: 400, Seed: 5, Strategy: strategy, Workers: 1, NoShrink: true, Near: sim.NearFor(strategy)}
 		one := run(t, w, cfg)

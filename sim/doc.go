@@ -49,7 +49,7 @@
 // [Check] tests a workload in a Go test, [CheckBytes] in a fuzz test, and [Run] is what the command torture runs.
 // Package workload has workloads for locks, queues and others, and what is needed to write your own. The world itself, and
 // what the scripts of its users, its judges and its traces are made of, is package [world]. What campaigns that are run in
-// parts add up is package [tally], and certificates of searches are package prove.
+// parts add up is package [tally].
 //
 // What the world can and cannot do to clients is in docs/explanation/fidelity.md.
 package sim

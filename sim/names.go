@@ -24,11 +24,8 @@ type (
 // CounterexampleFormat is the first field of every counterexample file.
 const CounterexampleFormat = replay.CounterexampleFormat
 
-// Some of the [Strategies].
-const (
-	Near       = draw.Near       // its episodes begin like those of [Config.Near]
-	Exhaustive = draw.Exhaustive // all executions within a bound
-)
+// Near is one of the [Strategies]: its episodes begin like those of [Config.Near].
+const Near = draw.Near
 
 var (
 	// Strategies are the names of the strategies, with what they do.

@@ -13,38 +13,26 @@ import (
 )
 
 // RunPart runs some episodes of a campaign, whose number config need not say: those from a number on, so many. Nothing is
-// minimised. Of strategy exhaustive the parts are the shares that config says, and from and episodes are 0.
+// minimised.
 //
 // If ctx ends before all of them have been run the error is its error, and the part has those that were.
 func (config Config) RunPart(ctx context.Context, workload world.Workload, from, episodes int) (tally.Part, error) {
-	if from < 0 || episodes < 0 || config.Strategy == draw.Exhaustive && from+episodes > 0 {
-		return tally.Part{}, fmt.Errorf("%w: %d episodes from number %d on, strategy %s", ErrConfig, episodes, from,
-			config.Strategy)
+	if from < 0 || episodes < 0 {
+		return tally.Part{}, fmt.Errorf("%w: %d episodes from number %d on", ErrConfig, episodes, from)
 	}
-	if config.Strategy != draw.Exhaustive {
-		config.Episodes = cmp.Or(from+episodes, 1)
-	}
-	config.Duration, config.Elsewhere = 0, nil
+	config.Episodes, config.Duration, config.Elsewhere = cmp.Or(from+episodes, 1), 0, nil
 	c, err := newCampaign(workload, config)
 	if err != nil {
 		return tally.Part{}, err
 	}
 	c.ctx = ctx
-	if c.from = from; episodes > 0 || c.cfg.Strategy == draw.Exhaustive {
+	if c.from = from; episodes > 0 {
 		c.run(ctx)
 	}
-	if err := ctx.Err(); err != nil && !c.whole(episodes) {
+	if err := ctx.Err(); err != nil && c.part.Episodes < episodes {
 		return c.part, err
 	}
 	return c.part, nil
-}
-
-// whole reports whether so many episodes were run, or a search has come to its end.
-func (c *campaign) whole(episodes int) bool {
-	if s := c.part.Search; s != nil {
-		return s.Why == ""
-	}
-	return c.part.Episodes >= episodes
 }
 
 // Conclude makes the result of a campaign whose parts add up to a part, as [Run] does: it minimises what was found, and
@@ -70,10 +58,6 @@ func (c *campaign) of() string {
 	text := fmt.Sprintf("%s (%s), strategy %s: faults %v, %d clients, %d operations, exact %v, once %v, "+
 		"over the wire %v, until %q", c.workload.Name(), c.workload.Recipe(), cfg.Strategy, cfg.Faults, cfg.Clients,
 		cfg.Ops, bubble.Exact, cfg.Once, c.workload.Terms().Door.Wired(), cfg.Until)
-	if cfg.Strategy == draw.Exhaustive {
-		return text + fmt.Sprintf(", %d users, at most %d faults, plain %v, without %v, backwards %v, whole %v, %d shares",
-			cfg.Users, cfg.AtMost, cfg.Plain, cfg.Without, cfg.Backwards, cfg.Whole, cfg.Shares)
-	}
 	text += fmt.Sprintf(", seed %d", cfg.Seed)
 	if cfg.Strategy == draw.Near {
 		text += fmt.Sprintf(", near %d known ones (%016x)", len(cfg.Near), draw.DigestOf(cfg.Near))

@@ -20,13 +20,13 @@ import (
 	"github.com/zktorture/zktorture/sim/world"
 )
 
-// campaigns are of all strategies but the search, with a recipe in which something breaks.
+// campaigns are of all strategies, with a recipe in which something breaks.
 func campaigns() map[string]sim.Config {
 	all := map[string]sim.Config{
 		"many states": {Coverage: true, CoverageStates: 7, NoShrink: true},
 		"made small":  {Faults: world.Cancel},
 	}
-	for strategy := range sampling() {
+	for strategy := range sim.Strategies {
 		all[strategy] = sim.Config{Strategy: strategy, Near: sim.NearFor(strategy), Coverage: true, NoShrink: true}
 	}
 	for name, cfg := range all {
@@ -244,7 +244,7 @@ func TestAPartThatIsCutShort(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := find(t, "counter", "")
-	for strategy := range sampling() {
+	for strategy := range sim.Strategies {
 		cfg := sim.Config{Strategy: strategy, Near: sim.NearFor(strategy)}
 		p, err := cfg.RunPart(ctx, w, 0, 100)
 		if !errors.Is(err, context.Canceled) || p.Episodes >= 100 {
@@ -259,17 +259,11 @@ func TestAPartThatIsCutShort(t *testing.T) {
 // What cannot be run is refused in a sentence.
 func TestPartsThatCannotBe(t *testing.T) {
 	w := find(t, "counter", "")
-	_, err := sim.Run(t.Context(), w, sim.Config{Strategy: sim.Exhaustive})
-	if want := `strategy exhaustive needs import _ "github.com/zktorture/zktorture/sim/prove"`; !errors.Is(err, sim.ErrConfig) ||
-		!strings.HasSuffix(err.Error(), want) {
-		t.Errorf("%v, want %s", err, want)
-	}
 	for _, c := range []struct {
 		cfg            sim.Config
 		from, episodes int
 	}{
-		{sim.Config{}, -1, 2}, {sim.Config{}, 1, -1}, {sim.Config{Strategy: sim.Exhaustive}, 0, 3},
-		{sim.Config{Shares: 2}, 0, 1}, {sim.Config{Strategy: sim.Exhaustive, Share: 2, Shares: 2}, 0, 0},
+		{sim.Config{}, -1, 2}, {sim.Config{}, 1, -1},
 		{sim.Config{Strategy: sim.Near}, 0, 1}, {sim.Config{Near: []world.Choices{{1}}}, 0, 1},
 		{sim.Config{CoverageStates: -1}, 0, 1},
 	} {
@@ -324,12 +318,6 @@ func drawPart(t *rapid.T) (p tally.Part) {
 			p.Found = append(p.Found, tally.Episode{
 				Property: property, First: number, Times: number, Episode: number, Choices: choices, Price: []int{price},
 			})
-		}
-	}
-	if flag.Draw(t, "search") {
-		p.Search = &tally.Search{Shares: 1, Runs: number, WhyOf: number}
-		if p.Search.Why = text.Draw(t, "why"); p.Search.Why == "" {
-			p.Search.WhyOf = 0
 		}
 	}
 	if flag.Draw(t, "struck") {

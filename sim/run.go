@@ -3,7 +3,6 @@ package sim
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"runtime"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/internal/resource"
-	"github.com/zktorture/zktorture/sim/internal/bound"
 	"github.com/zktorture/zktorture/sim/internal/bubble"
 	"github.com/zktorture/zktorture/sim/internal/cover"
 	"github.com/zktorture/zktorture/sim/internal/draw"
@@ -72,26 +70,6 @@ type Config struct {
 	// [tally.AnyProperty] all count, and the likely root of what that episode breaks is reported. (Which episode that is depends
 	// on the seed alone; the sums of the result also cover those that had begun.)
 	Until string
-
-	// For strategy "exhaustive", which is in package sim/prove: the most faults that strike, and the most users of a client; default 1. Episodes is then
-	// the most runs, by default without limit, and Clients and Ops are exact bounds, by default 2 and 1.
-	AtMost, Users int
-	// Whole lets a search go on after a violation, to find every property that breaks; Backwards takes the options of
-	// each choice in the other order; Without leaves reductions out. A search that comes to its end finds the same.
-	Whole, Backwards bool
-	Without          bound.Reductions
-	// Shares is the number of shares that a search is cut into, and Share, from 0, the one to search; with 0 or 1 shares
-	// all is searched. The plans of episodes are dealt to shares by their hashes, so a search of one plan (Plain) is the
-	// work of one share. A share goes on after a violation, as Whole says: what the shares find adds up to what a Whole
-	// search finds.
-	Share, Shares int
-	// Plain searches only one plan. It has the most clients and turns, and a fresh operation of each user at the end. The
-	// kind has a list of parts for users ([Plan.Part]); each user plays the part at its own place in the list, and does
-	// all else as simply as possible.
-	Plain bool
-	// Checkpoint, if set, is a file: a search saves its state there every ten seconds and at an early end, and goes on from it.
-	Checkpoint string
-	Steps      bound.Steps // is told of each step that a search remembers, see package sim/prove/certify
 }
 
 // Progress is how far a campaign is.
@@ -136,8 +114,7 @@ type Result struct {
 	Verdict      Verdict         `json:"verdict"`
 	Reason       string          `json:"reason,omitempty"` // why unknown
 	Interrupted  bool            `json:"interrupted,omitempty"`
-	Coverage     *cover.Coverage `json:"coverage,omitempty"` // nil unless [Config.Coverage] asks for it
-	Extent       tally.Extent    `json:"extent,omitzero"`
+	Coverage     *cover.Coverage `json:"coverage,omitempty"`      // nil unless [Config.Coverage] asks for it
 	Explored     *Explored       `json:"explored,omitempty"`      // which executions [Explore] has run
 	Waived       []string        `json:"waived,omitempty"`        // properties that the recipe does not promise: see [world.Terms]
 	Grants       int64           `json:"grants,omitempty"`        // on real servers: grants that last as long as a session
@@ -153,7 +130,7 @@ type Result struct {
 // Found is a violation with what is needed to see it again.
 type Found struct {
 	world.Violation
-	Episode int // in which it was found first, -1 in a search; how often it was found is Times
+	Episode int // in which it was found first, -1 by [Explore]; how often it was found is Times
 	Times   int
 	Clients int
 	Faults  int
@@ -181,12 +158,6 @@ func (cfg Config) WithDefaults() (Config, error) {
 	if err := draw.CheckStrategy(cfg.Strategy); err != nil {
 		return cfg, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	cfg.Shares = cmp.Or(cfg.Shares, 1)
-	if cfg.Strategy == draw.Exhaustive {
-		cfg.Clients, cfg.Ops = cmp.Or(cfg.Clients, 2), cmp.Or(cfg.Ops, 1)
-		cfg.Episodes, cfg.Users = cmp.Or(cfg.Episodes, endless), cmp.Or(cfg.Users, 1)
-		cfg.Whole = cfg.Whole || cfg.Shares > 1
-	}
 	if cfg.Duration == 0 {
 		cfg.Episodes = cmp.Or(cfg.Episodes, 1000)
 	}
@@ -194,17 +165,9 @@ func (cfg Config) WithDefaults() (Config, error) {
 	if cfg.Faults == 0 && !cfg.NoFaultsAtAll {
 		cfg.Faults = world.AllFaults
 	}
-	if cfg.AtMost < 0 || cfg.AtMost > world.AtMostMax || cfg.Users < 0 || cfg.Users > 2 {
-		return cfg, fmt.Errorf("%w: %d faults at most and %d users of a client: 0 to %d and 1 or 2 are possible",
-			ErrConfig, cfg.AtMost, cfg.Users, world.AtMostMax)
-	}
 	if (cfg.Strategy == draw.Near) != (len(cfg.Near) > 0) {
 		return cfg, fmt.Errorf("%w: episodes like which others begin, of which there are %d, are for strategy %s, which needs "+
 			"at least one", ErrConfig, len(cfg.Near), draw.Near)
-	}
-	if cfg.Share < 0 || cfg.Share >= cfg.Shares || cfg.Shares > 1 && cfg.Strategy != draw.Exhaustive {
-		return cfg, fmt.Errorf("%w: share %d of %d of strategy %s: shares are of strategy %s, and counted from 0", ErrConfig,
-			cfg.Share, cfg.Shares, cfg.Strategy, draw.Exhaustive)
 	}
 	if cfg.CoverageStates = cmp.Or(cfg.CoverageStates, cover.StatesMax); cfg.CoverageStates < 1 {
 		return cfg, fmt.Errorf("%w: %d states of the coverage", ErrConfig, cfg.CoverageStates)
@@ -247,14 +210,6 @@ func newCampaign(workload world.Workload, config Config) (*campaign, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Strategy == draw.Exhaustive && workload.Terms().Door.Wired() {
-		return nil, fmt.Errorf("%w: all executions can be searched in process only: over the wire the state of the "+
-			"client's own library is not known", ErrConfig)
-	}
-	if cfg.Strategy == draw.Exhaustive && bound.New == nil {
-		return nil, fmt.Errorf("%w: strategy %s needs import _ \"github.com/zktorture/zktorture/sim/prove\"", ErrConfig,
-			draw.Exhaustive)
-	}
 	c := &campaign{ctx: context.Background(), workload: workload, cfg: cfg, begin: time.Now()}
 	c.part = tally.Part{Of: c.of(), Struck: make([]int, world.FaultCount)}
 	if cfg.Coverage {
@@ -288,44 +243,12 @@ func (c *campaign) run(ctx context.Context) {
 	defer halt()
 	var next atomic.Int64
 	work := func(dog *runner.Watchdog) { c.work(stop, jobs, dog) }
-	workers := c.cfg.Workers
-	var search bound.Search
-	if c.cfg.Strategy == draw.Exhaustive {
-		search = c.search()
-		workers, work = 1, func(dog *runner.Watchdog) { search.Run(ctx, stop, dog) }
-	} else if c.cfg.Elsewhere != nil {
+	if c.cfg.Elsewhere != nil {
 		work = func(*runner.Watchdog) { c.workElsewhere(ctx, stop, &next) }
 	} else {
 		go c.generate(ctx, stop, jobs)
 	}
-	c.freeze(runner.Guard(c.ctx, c.cfg.doomed(c.workload), workers, work, c.progress, halt))
-	if search != nil {
-		c.part.Search = search.Reached()
-	}
-}
-
-// search is the search that the campaign is.
-func (c *campaign) search() bound.Search {
-	cfg := &c.cfg
-	return bound.New(&bound.Campaign{
-		Workload: c.workload, Terms: cfg.terms(tally.Unnumbered), AtMost: cfg.AtMost, Users: cfg.Users,
-		Backwards: cfg.Backwards, Without: cfg.Without, Plain: cfg.Plain, Share: cfg.Share, Shares: cfg.Shares,
-		RunsMax: cfg.Episodes, Whole: cfg.Whole, Checkpoint: cfg.Checkpoint, Steps: cfg.Steps, Of: c.of(), Begun: c.begin,
-		Counts: func(o *world.Run) bool {
-			all := cfg.Until == "" || cfg.Until == tally.AnyProperty
-			return all && len(o.Violations) > 0 || o.Breaks(cfg.Until) != nil
-		},
-		Record: func(o *world.Run) { c.record(tally.Unnumbered, o) },
-		Found:  func() bool { return len(c.part.Found) > 0 },
-		Part:   &c.part,
-		Add: func(data []byte) error {
-			var part tally.Part
-			if err := json.Unmarshal(data, &part); err != nil {
-				return err
-			}
-			return c.part.Add(part)
-		},
-	})
+	c.freeze(runner.Guard(c.ctx, c.cfg.doomed(c.workload), c.cfg.Workers, work, c.progress, halt))
 }
 
 // freeze notes why a world of the campaign stands still, if it is not "".
@@ -464,7 +387,7 @@ func (c *campaign) conclude(ctx context.Context) Result {
 		Unshrunk: c.cfg.NoShrink,
 		Workload: c.workload.Name(), Recipe: c.workload.Recipe(), Strategy: c.cfg.Strategy, Seed: c.cfg.Seed,
 		Counts: p.Counts, Struck: c.struckByName(), Reason: p.Reason(), Violations: c.violations(),
-		Extent: p.Extent(c.cfg.Shares), Waived: c.workload.Terms().Waived,
+		Waived: c.workload.Terms().Waived,
 	}
 	r.Rerun.First = c.explainRerun()
 	if p.Seen != nil && p.Frozen == "" {
@@ -479,9 +402,6 @@ func (c *campaign) conclude(ctx context.Context) Result {
 // short says how many episodes were asked for, and why fewer were run.
 func (c *campaign) short(r *Result, interrupted bool) {
 	r.Interrupted = r.Episodes < c.cfg.Episodes && interrupted
-	if c.cfg.Strategy == draw.Exhaustive {
-		return // its Extent says that
-	}
 	if c.cfg.Episodes < endless {
 		r.Asked = c.cfg.Episodes
 	}
@@ -520,11 +440,9 @@ func (c *campaign) violations() (all []Found) {
 		all = all[:1]
 	}
 	if len(all) > 0 {
-		bubble.WithRoom(func() {
-			for i := range all {
-				c.minimise(&all[i])
-			}
-		})
+		for i := range all {
+			c.minimise(&all[i])
+		}
 		RootFirst(c.workload, all)
 	}
 	return all
@@ -548,8 +466,6 @@ func (c *campaign) judge(r *Result) {
 		r.Verdict, r.Reason = VerdictUnknown, cmp.Or(p.Frozen, p.Ended)
 	case r.Undecided > 0:
 		r.Verdict = VerdictUnknown
-	case r.Extent.Word == tally.Bounded:
-		r.Verdict, r.Reason = VerdictUnknown, r.Extent.String()
 	case r.Episodes == 0:
 		r.Verdict, r.Reason = VerdictUnknown, nothingRun
 	}

@@ -1,7 +1,6 @@
 package sim_test
 
 import (
-	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +14,7 @@ import (
 // Equal choices are equal runs, whatever source they came from first: what the source saw of the world is no choice.
 func TestStrategiesReplay(t *testing.T) {
 	testkit.ManyWorlds(t)
-	for strategy := range sampling() {
+	for strategy := range sim.Strategies {
 		w, cfg := find(t, "queue", ""), sim.Config{Faults: world.EveryFault}
 		for episode := range uint64(testkit.Share(40)) {
 			one := sim.RunOne(w, cfg, sim.SourceOf(strategy, 3, episode))
@@ -131,17 +130,6 @@ func TestNearFindsAgain(t *testing.T) {
 	}
 	if near, random := first(sim.Near, known), first("random"); 4*near > random {
 		t.Errorf("three hunts took %d episodes near a known one, and %d at random", near, random)
-	}
-}
-
-// sampling are the strategies that draw their episodes: all but the exhaustive search.
-func sampling() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for strategy := range sim.Strategies {
-			if strategy != sim.Exhaustive && !yield(strategy) {
-				return
-			}
-		}
 	}
 }
 

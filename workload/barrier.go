@@ -63,7 +63,6 @@ type barrierEpisode struct {
 func planBarrier(p *world.Plan, path string, new maker[BarrierRecipe]) *barrierEpisode {
 	e := &barrierEpisode{Script: NewScript[string](p, path), new: new}
 	e.Draw(p, p.Ops, oneOf("wait", "shut", "wait", "open", "shut", "wait"))
-	e.Whole = true
 	e.turns[0] = append(e.turns[0], "open")
 	e.Afresh(p)
 	return e

@@ -3,7 +3,6 @@ package workload
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
@@ -56,11 +55,7 @@ func (c *contest[T, R]) workload(new maker[T], opts []Option) *Workload {
 	plan := func(p *world.Plan, path string, new maker[T]) *contestEpisode[T, R] {
 		return &contestEpisode[T, R]{Script: planScript(p, path, 4, c.draw), contest: c, new: new}
 	}
-	w := workloadOf(c.kind, c.model, new, plan, opts)
-	w.gives = func(name string) bool {
-		return slices.ContainsFunc(c.ways, func(w way[T, R]) bool { return w.Release == name })
-	}
-	return w
+	return workloadOf(c.kind, c.model, new, plan, opts)
 }
 
 // contestTurn is one turn of a user: take, use, give back; of a kind that asks, perhaps only ask.

@@ -88,7 +88,7 @@ type roundTurn struct {
 
 // planRoundsFor plans for a layout.
 func planRoundsFor(p *world.Plan, path string, parties int, layout []int, new maker[Rendezvous]) *roundsEpisode {
-	e := &roundsEpisode{Script: Script[roundTurn]{Path: path, Whole: true, layout: layout}, parties: parties, new: new}
+	e := &roundsEpisode{Script: Script[roundTurn]{Path: path, layout: layout}, parties: parties, new: new}
 	e.Missing = p.Choose(4, "the parent is missing") == 3
 	e.Draw(p, p.Ops, drawRoundTurn)
 	return e

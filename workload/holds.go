@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/linearizability/operations"
 	"github.com/zktorture/zktorture/recipes"
@@ -54,19 +53,6 @@ func begin(u User, by holder, op *world.Op) *Held {
 	return h
 }
 
-// Hash hashes what a judge sees of it, but for when that was.
-func (h *Held) Hash() uint64 {
-	var d digest.Sum
-	d.Int(h.token)
-	for _, b := range [...]bool{h.tried, h.lost, h.asks, h.sure == 0, h.denied, h.kept} {
-		d.Bool(b)
-	}
-	for _, f := range h.found {
-		d.Text(f.Property)
-	}
-	return uint64(d)
-}
-
 // lasts notes how the user learns that it is over what an operation got.
 func (h *Held) lasts(op *world.Op) {
 	if h.by.Loser != nil {
@@ -88,9 +74,6 @@ func (h *Held) ask() (still, tells bool) {
 			still = true
 		}
 	case h.by.Owner != nil:
-		if h.asks {
-			h.user.Asks()
-		}
 		still = h.by.Owner.IsOwner()
 		h.denied = !still
 	default:

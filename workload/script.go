@@ -2,10 +2,8 @@ package workload
 
 import (
 	"iter"
-	"reflect"
 	"slices"
 
-	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/sim/world"
 )
 
@@ -14,9 +12,6 @@ import (
 type Script[T any] struct {
 	Path    string // the object's
 	Missing bool   // its znode is not there when the episode begins; its parent is
-	// Whole says that nothing else was drawn for the episode, and turns are data, so that those with equal scripts are
-	// equal: an exhaustive search runs one of them.
-	Whole bool
 	// Drains says that the first user does something of its own when all others have finished, see [Script.Last].
 	Drains bool
 
@@ -38,7 +33,6 @@ func NewScript[T any](p *world.Plan, path string) Script[T] {
 // episodes.
 func planScript[T any](p *world.Plan, path string, missing int, draw func(p *world.Plan, label string) T) Script[T] {
 	c := NewScript[T](p, path)
-	c.Whole = true
 	c.Missing = p.Choose(missing, "the parent is missing") == missing-1
 	c.Draw(p, p.Ops, draw)
 	c.Afresh(p)
@@ -170,88 +164,4 @@ func (c *Script[T]) MayWaitForever(_, waiting []*world.Op) []*world.Op {
 // oneOf draws one of several turns, each of which is a part of its own.
 func oneOf[T any](turns ...T) func(p *world.Plan, label string) T {
 	return func(p *world.Plan, label string) T { return turns[p.Part(len(turns), label)] }
-}
-
-// planned is an episode with a [Script].
-type planned interface {
-	planHash(symmetric bool) (sum uint64, clients []uint64, known bool)
-}
-
-// planHash hashes the plan of a simulated episode: many choices of a plan lead to the same episode, as weights are
-// choices, too. It is not known of an episode that may have planned more than data, see [Script], and its clients are not
-// where the first user does something of its own when all have finished.
-func planHash(e world.Episode, symmetric bool) (sum uint64, clients []uint64, known bool) {
-	if s, can := e.(*simulated); can {
-		if e, can := s.Episode.(planned); can {
-			return e.planHash(symmetric)
-		}
-	}
-	return 0, nil, false
-}
-
-// planHash hashes the script, and what was drawn beside it. The latter need not go with the clients, so that then the
-// order of the clients counts, and nothing is said of each of them.
-func (c *Script[T]) planHash(symmetric bool) (sum uint64, clients []uint64, known bool) {
-	h := dataHash{known: c.Whole}
-	h.add(reflect.ValueOf(c.beside))
-	symmetric = symmetric && c.beside == nil
-	h.sum.Text(c.Path)
-	h.sum.Bool(c.Missing)
-	h.sum.Bool(c.fresh != nil && c.fresh.drawn)
-	h.sum.Int(int64(len(c.layout)))
-	var all uint64
-	slot := 0
-	for _, users := range c.layout {
-		one := dataHash{known: true}
-		one.add(reflect.ValueOf(c.turns[slot : slot+users]))
-		slot += users
-		clients, h.known = append(clients, uint64(one.sum)), h.known && one.known
-		if all += uint64(one.sum); !symmetric {
-			h.sum.Int(int64(one.sum))
-		}
-	}
-	h.sum.Int(int64(all))
-	if c.Drains || c.beside != nil || !h.known {
-		clients = nil
-	}
-	return uint64(h.sum), clients, h.known
-}
-
-// dataHash hashes data. It is not known of what holds anything else, such as a function.
-type dataHash struct {
-	sum   digest.Sum
-	known bool
-}
-
-func (h *dataHash) add(v reflect.Value) {
-	h.sum.Int(int64(v.Kind()))
-	switch v.Kind() {
-	case reflect.Invalid:
-	case reflect.Bool:
-		h.sum.Bool(v.Bool())
-	case reflect.String:
-		h.sum.Text(v.String())
-	case reflect.Slice, reflect.Array:
-		h.sum.Int(int64(v.Len()))
-		for i := range v.Len() {
-			h.add(v.Index(i))
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			h.add(v.Field(i))
-		}
-	default:
-		h.addNumber(v)
-	}
-}
-
-func (h *dataHash) addNumber(v reflect.Value) {
-	switch {
-	case v.CanInt():
-		h.sum.Int(v.Int())
-	case v.CanUint():
-		h.sum.Int(int64(v.Uint()))
-	default:
-		h.known = false
-	}
 }

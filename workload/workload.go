@@ -27,8 +27,7 @@ import (
 // way on the same servers, and each has a path of its own.
 type Workload struct {
 	kind  string
-	own   bool                        // see Own
-	gives func(operation string) bool // something back, see [world.Terms]
+	own   bool // see Own
 	terms terms
 	model linearizability.Model // without a name if histories have none
 
@@ -83,7 +82,7 @@ func (w *Workload) Name() string { return w.kind }
 func (w *Workload) Terms() world.Terms {
 	t := world.Terms{
 		Door: w.terms.door, At: w.terms.at, Client: w.terms.semantics, TellsTime: w.terms.tellsTime,
-		Waived: w.terms.waived, Hash: planHash, Follows: follows, GivesBack: w.gives, Noted: w.gives != nil,
+		Waived: w.terms.waived, Follows: follows,
 	}
 	if len(w.terms.setUp) > 0 {
 		t.Prepare = func(c *goclient.Conn, root string) error { return w.SetUp(c, w.pathIn(root)) }
@@ -146,7 +145,7 @@ func (w *Workload) With(
 	recipe string, new func(c recipes.Conn, path string) any, around func(e Episode, path string) Episode,
 ) (*Workload, bool) {
 	v := *w
-	v.terms.recipe, v.terms.statics, v.new, v.around, v.gives = recipe, nil, new, around, nil // others may judge more
+	v.terms.recipe, v.terms.statics, v.new, v.around = recipe, nil, new, around
 	v.terms.tellsTime = false
 	return &v, w.new != nil
 }
@@ -251,8 +250,7 @@ type User interface {
 	// Lasts says that what an operation got, which has not ended, is over when lost is closed; and later, with nil, that it
 	// was given back.
 	Lasts(op *world.Op, lost <-chan struct{})
-	// Asks says that the user asks whether it still has what it got, and Now is a stamp that is not later than this moment.
-	Asks()
+	// Now is a stamp that is not later than this moment.
 	Now() int64
 	// End ends an operation with its outcome.
 	End(op *world.Op, outcome world.Outcome, result string, err error)

@@ -37,7 +37,6 @@ type publishing struct{ workload.Script[string] }
 func workloadOf(recipe string, new func(recipes.Conn, string) *Publisher) *workload.Workload {
 	return workload.Own("publisher", func(p *world.Plan, path string) workload.Episode {
 		e := &publishing{workload.NewScript[string](p, path)}
-		e.Whole = true
 		e.Draw(p, p.Ops, func(p *world.Plan, label string) string {
 			return [...]string{"publish", "read", "close"}[p.Choose(3, label)]
 		})

@@ -42,7 +42,6 @@ type asking struct {
 func workloadOf(recipe string, new func(recipes.Conn, string, int, time.Duration) *Limiter) *workload.Workload {
 	return workload.Own("ratelimit", func(p *world.Plan, path string) workload.Episode {
 		e := &asking{workload.NewScript[struct{}](p, path), new}
-		e.Whole = true
 		e.Draw(p, p.Ops, func(*world.Plan, string) (turn struct{}) { return turn })
 		return e
 	}, workload.Named(recipe))

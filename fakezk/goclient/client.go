@@ -36,12 +36,6 @@ type Call struct {
 // Client returns the client that the call belongs to.
 func (call *Call) Client() *Client { return call.client }
 
-// Waits reports whether [Client.Accept] will complete no call if it takes this one.
-func (call *Call) Waits() bool {
-	c := call.client
-	return !c.closed.Load() && !c.closing.Load() && call.Request.Op != wire.OpCloseSession && call.Request.Size() <= sendBuffer
-}
-
 // Client is the state of go-zookeeper's Conn: session, watches, pending requests. It is passive. Recipes call the
 // methods of its [Conn] handles; the owner of the network (one goroutine) moves it with Dial, Arrive, Deliver and
 // Break, and nothing else changes it. Each of them wakes the recipe's goroutines one at a time and waits after each

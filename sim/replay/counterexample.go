@@ -113,10 +113,6 @@ func ReadCounterexample(r io.Reader) (*Counterexample, error) {
 	if err := json.Unmarshal(bytes.TrimRight(data, "\x00"), &c); err != nil { // zeros: see crashFile
 		return nil, fmt.Errorf("not a counterexample, or cut off: %w", err)
 	}
-	if strings.HasPrefix(c.Format, "zktorture certificate ") {
-		return nil, errors.New("a certificate that all executions within a bound were searched, and nothing broke, so it has " +
-			"no story: torture prove --check searches again, and compares")
-	}
 	if c.Format != CounterexampleFormat {
 		return nil, fmt.Errorf("not a counterexample that this version can read: its format is %q, wanted is %q",
 			c.Format, CounterexampleFormat)

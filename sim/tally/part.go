@@ -54,11 +54,10 @@ type Part struct {
 	Found    []Episode     `json:"found,omitempty"`    // by property, the simplest that broke it
 	Frozen   string        `json:"frozen,omitempty"`   // why a world stands still
 	Ended    string        `json:"ended,omitempty"`    // why not all episodes were run, though none does
-	Search   *Search       `json:"search,omitempty"`   // of strategy exhaustive
 	Seen     *cover.Sights `json:"seen,omitempty"`     // what [Coverage] is made of
 }
 
-// Episode is one episode of a [Part]. Executions of a search have no numbers: theirs is -1.
+// Episode is one episode of a [Part]. Executions that are explored have no numbers: theirs is -1.
 type Episode struct {
 	Property string        `json:"property,omitempty"`
 	Message  string        `json:"message,omitempty"`
@@ -69,7 +68,7 @@ type Episode struct {
 	Price    []int         `json:"price,omitempty"` // the lowest is kept: how many faults there may be comes first
 }
 
-// Unnumbered is the number of an execution of a search: which one comes first depends on how the search is cut.
+// Unnumbered is the number of an execution that is explored.
 const Unnumbered = -1
 
 // AnyProperty stands for every property where one is named until whose violation a campaign runs.
@@ -112,7 +111,6 @@ func (p *Part) Add(q Part) error {
 		p.find(f)
 	}
 	p.Frozen, p.Ended = Least(p.Frozen, q.Frozen), Least(p.Ended, q.Ended)
-	p.Search = p.Search.Plus(q.Search)
 	if p.Seen == nil && q.Seen != nil {
 		p.Seen = cover.NewSights(q.Seen.States.Most)
 	}
@@ -215,7 +213,7 @@ func (p *Part) FoundBeside(known []string) []Episode {
 	return slices.DeleteFunc(slices.Clone(p.Found), func(f Episode) bool { return slices.Contains(known, f.Property) })
 }
 
-// before reports whether an episode is to be kept rather than another. Those of equal price are executions of a search.
+// before reports whether an episode is to be kept rather than another. Those of equal price are executions without numbers.
 func (f *Episode) before(g *Episode) bool {
 	return cmp.Or(slices.Compare(f.Price, g.Price), slices.Compare(f.Choices, g.Choices)) < 0
 }
@@ -283,22 +281,6 @@ func WithNames(list []string, names ...string) []string {
 		}
 	}
 	return list
-}
-
-// Extent says what is covered by a campaign whose search, if it is one, has so many shares.
-func (p *Part) Extent(shares int) Extent {
-	s := p.Search
-	if s == nil {
-		return Extent{Word: Sampled, Episodes: p.Episodes}
-	}
-	e := Extent{Word: Complete, Reason: s.Why, Runs: s.Runs, States: s.States, Waiting: s.Waiting, Ends: s.Ends, Digest: s.Digest}
-	if s.Shares != shares {
-		e.Reason = cmp.Or(s.Why, fmt.Sprintf("%d of %d shares", s.Shares, shares))
-	}
-	if e.Reason != "" {
-		e.Word = Bounded
-	}
-	return e
 }
 
 // Strikes counts how often each fault struck, if it did.

@@ -38,7 +38,6 @@ const (
 	ActTellLate
 	ActEndLate
 	ActIdle // nothing but that time passes; never one of World.actions
-	ActCarry
 )
 
 // collect lists what can happen next in a fixed order: first what keeps the same client going.
@@ -90,7 +89,6 @@ func (p *process) collectFrom() {
 			add(ActOutside, call.user.Index)
 		}
 	}
-	w.between.arrivals(p, add)
 	for i, c := range p.clients {
 		if _, connected := c.Connected(); !connected {
 			if c.Dialing() && (!w.outage.now || c.Unsent() > 0) {
@@ -144,8 +142,6 @@ func (w *World) perform(a Action) {
 		w.noteHealed(Pause, p.id, "the process runs again")
 	case ActTell:
 		p.tell(a.user)
-	case ActCarry:
-		p.carry(a.user)
 	case ActTellLate:
 		p.tellsLate(a.user)
 	case ActEndLate:
@@ -159,7 +155,6 @@ func (p *process) tell(reader int) {
 	told := p.inProcess.Oldest(reader)
 	event := told.Event
 	p.inProcess.Tell(reader)
-	w.kept.deliveredTo(p.id).add(deliveredEvent, int64(reader), int64(goclient.EventHash(event)))
 	w.fold(uint64(uint32(event.Type))<<32 | uint64(uint32(event.State)))
 	w.foldString(event.Path)
 	w.noteTold(p, event, told.User)
@@ -178,10 +173,6 @@ func (p *process) arrive(c client) {
 			nameTaken(w, &call.Request, m.Reply)
 		}
 		p.noteRead(c, m)
-		if w.light && m.Reply == nil { // who is woken by the end of the connection?
-			w.due = deed{breaks: c, left: true}
-			return
-		}
 		c.Deliver()
 		return
 	}
@@ -265,7 +256,6 @@ func (p *process) doOutside(user int) {
 	result := call.do() // if it panics, the end of the episode answers the call
 	w.outside = slices.DeleteFunc(w.outside, func(c *outsideCall) bool { return c == call })
 	w.foldString(result)
-	w.kept.outsideOf(call, result)
 	w.note(KindShared, p.id, call.what, "", cmp.Or(call.says, result)).User = user
 	call.done <- true
 	p.wake(w, user)
@@ -352,7 +342,6 @@ var Idling = Action{Kind: ActIdle, Client: -1}
 
 // happens shows what is about to happen.
 func (w *World) happens(d Event) {
-	w.kept.event(w, d)
 	w.observe(func(o Observer) { o.Happens(w.view(), d) })
 }
 

@@ -35,6 +35,5 @@ func (w *World) Cancel(op *Op) {
 }
 
 func endContext(w *World, op *Op) {
-	w.kept.deliveredTo(op.Client).add(deliveredContext, w.kept.name(op.Number))
 	op.ctx.End(func() { op.user.process.wake(w, op.User) })
 }

@@ -63,45 +63,7 @@ type client interface {
 var errNoHandshake = errors.New("sim: the dial succeeds, and no handshake follows")
 
 // inProcess is a client of the in-process door.
-type inProcess struct {
-	*goclient.Client
-	delivered *deliveries // nil unless it is kept
-}
-
-func (c inProcess) Deliver() (fakezk.Message, *goclient.Call) {
-	m, call := c.Client.Deliver()
-	if c.delivered != nil {
-		c.delivered.add(deliveredMessage, int64(m.Hash(false)))
-	}
-	return m, call
-}
-
-func (c inProcess) Dial(now int64, replica int) error {
-	if c.delivered == nil {
-		return c.Client.Dial(now, replica)
-	}
-	own, others := c.StateHash(fakezk.View{}, c.delivered.w.servers, sameTag)
-	err := c.Client.Dial(now, replica)
-	if mine, theirs := c.StateHash(fakezk.View{}, c.delivered.w.servers, sameTag); err == nil || mine != own || theirs != others { // else nobody can tell that it dialled
-		_, connected := c.Connected()
-		c.delivered.add(deliveredDial, int64(replica), c.Session(), int64(HashString(fmt.Sprint(connected, err))))
-	}
-	return err
-}
-
-func sameTag(tag int64) int64 { return tag }
-
-func (c inProcess) Break(err error) {
-	if c.delivered != nil {
-		c.delivered.add(deliveredBreak, int64(HashString(err.Error())))
-	}
-	c.Client.Break(err)
-}
-
-func (c inProcess) BreakUnsent() {
-	c.delivered.add(deliveredUnsent)
-	c.Client.BreakUnsent()
-}
+type inProcess struct{ *goclient.Client }
 
 func (c inProcess) Dialing() bool {
 	_, connected := c.Connected()
@@ -109,9 +71,6 @@ func (c inProcess) Dialing() bool {
 }
 
 func (c inProcess) Knock() bool {
-	if c.delivered != nil {
-		c.delivered.w.kept.dials = c.delivered.client
-	}
 	return true
 }
 
@@ -200,7 +159,6 @@ func (w *World) Submit(call *goclient.Call) {
 	w.cfg.Places.Note(call)
 	w.mu.Unlock()
 	w.wake()
-	takeLead(w)
 }
 
 // wake wakes the loop if it sleeps.
@@ -292,7 +250,6 @@ func compareCalls(a, b *goclient.Call) int {
 
 // committed is the servers' report of a change.
 func (w *World) committed(c fakezk.Change) {
-	w.kept.change(w, c, w.actor)
 	if c.Op == wire.OpCloseSession {
 		w.deaths[c.Session] = w.step
 		before := w.behind()

@@ -1,14 +1,11 @@
 package world
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"testing/synctest"
 	"time"
 
-	"github.com/zktorture/zktorture/fakezk/goclient"
-	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/sim/internal/bubble"
 )
 
@@ -69,21 +66,13 @@ func (w *World) moved() bool { return len(w.notes) > 0 || w.finished() }
 // the other, and waiting for equal times, do not wake at one instant: their order would be the Go scheduler's. Where
 // goroutines tell when they begin to wait for a time, it passes after those that have done so only.
 func (w *World) settle() {
-	if w.light {
-		if w.woken {
-			panic(ruleBroken{errors.New("what wakes one goroutine has woken another")})
-		}
-		w.woken = true
-		return
-	}
 	w.fence.Add(1)
 	w.hand()
-	if w.tellsTime && w.kept == nil {
+	if w.tellsTime {
 		synctest.Wait()
-		w.resting = false
 	}
-	if !w.tellsTime || w.kept != nil || w.told.Swap(false) {
-		time.Sleep(w.moment()) // begins when every goroutine waits: before, no time passes in a bubble
+	if !w.tellsTime || w.told.Swap(false) {
+		time.Sleep(time.Microsecond) // begins when every goroutine waits: before, no time passes in a bubble
 		synctest.Wait()
 	}
 	w.takeDecisions()
@@ -115,7 +104,7 @@ func (w *World) sleep(d int64) (kicked bool) {
 		w.alarm.Stop()
 	case <-w.alarm.C:
 	}
-	time.Sleep(w.rest()) // lets others stir who meant the same time, see settle
+	time.Sleep(100 * time.Microsecond) // lets others stir who meant the same time, see settle
 	synctest.Wait()
 	w.takeDecisions()
 	kicked = w.kicked() || kicked // by a goroutine whose timer ran out at the same instant
@@ -181,25 +170,12 @@ func (ms milliseconds) String() string {
 	return fmt.Sprintf("%d ms", ms)
 }
 
-// lead is who takes the turns of the loop: the loop's own goroutine, or, while that rests, one that has handed something in,
-// before it waits for what comes of that. It leads while no other goroutine of the world runs, until it has woken one,
-// perhaps itself, or what is next is not light. So most replies cost no switch of goroutines. Nothing depends on it.
-type lead struct {
-	census  bubble.Census // finds nobody alone where the loop's own goroutine takes all turns
-	resting bool          // the loop's own goroutine, until all others wait
-	light   bool          // what happens is …
-	woken   bool          // … and has woken a goroutine
-	due     deed          // what is left of a turn
-	upset   any           // with what one that led has panicked
-}
-
 // deed is what a turn of the loop comes to: what happens next.
 type deed struct {
 	Action
-	fault  int    // which of the episode's strikes instead, if any, …
-	breaks client // … and who learns instead that its connection has ended
-	over   bool   // nothing happens any more in this phase
-	left   bool   // by a turn that was begun, to the next
+	fault int  // which of the episode's strikes instead, if any
+	over  bool // nothing happens any more in this phase
+	left  bool // by a turn that was begun, to the next
 }
 
 // turn begins a turn of the loop, or takes what is left of one.
@@ -210,68 +186,6 @@ func turn(w *World) (d deed) {
 		return fairTurn(w)
 	}
 	return tortureTurn(w)
-}
-
-// act lets something happen. After what is light others may lead.
-func act(w *World, d deed) {
-	if d.breaks != nil {
-		d.breaks.Deliver()
-		return
-	}
-	w.light, w.woken = w.census.Known() && isLight(w, d), false
-	w.perform(d.Action)
-	if w.light = false; w.woken {
-		w.resting = true
-		w.settle()
-		if w.upset != nil {
-			panic(w.upset)
-		}
-	}
-}
-
-// isLight reports whether it wakes one goroutine at most, with the last that it does. Whether a reply comes, or the
-// end of the connection, is seen when the request has arrived.
-func isLight(w *World, d deed) bool {
-	if d.over || d.fault != 0 || d.breaks != nil || d.Kind > ActDeliver {
-		return d.Kind == ActOutside || d.Kind == ActApply
-	}
-	c := w.procs[d.Client].clients[d.user]
-	call := c.Sent()
-	if d.Kind == ActDeliver {
-		if call = c.Unanswered(); w.servers.Waiting(c.Connection())[0].Reply == nil {
-			return false
-		}
-	}
-	return call != nil && call.Request.Op != wire.OpCloseSession
-}
-
-// takeLead is called by goroutines that have handed something in.
-func takeLead(w *World) {
-	if w.census.Alone() && !w.told.Load() && w.fence.Add(1) > 0 && w.resting && w.upset == nil {
-		leads(w)
-	}
-}
-
-func leads(w *World) {
-	defer func() {
-		w.light, w.upset = false, withStack(recover())
-		w.fence.Add(1)
-	}()
-	for w.woken = false; !w.woken && wakesNobody(w); w.light = false {
-		d := turn(w)
-		if !isLight(w, d) {
-			w.due, w.due.left = d, true
-			return
-		}
-		w.light = true
-		w.perform(d.Action)
-	}
-}
-
-// wakesNobody reports whether nobody is woken when what has been handed in is taken.
-func wakesNobody(w *World) bool {
-	return !slices.ContainsFunc(w.ended, func(op *Op) bool { return !op.ctx.Unheard() }) &&
-		!slices.ContainsFunc(w.submitted, func(call *goclient.Call) bool { return !call.Waits() })
 }
 
 // upset is a panic with its stack.

@@ -48,7 +48,6 @@ func (p *process) crash() {
 	reaped := reap(w, func(o owner) bool { return o.process == p })
 	p.crashed, p.held, p.paused = true, false, false
 	p.crashes = append(p.crashes, w.step)
-	w.kept.death(p)
 	for _, u := range p.users {
 		u.dead.Store(true)
 		for op := range u.underWay {

@@ -290,7 +290,6 @@ func (p *process) clientAt(l *line.Line) *wireClient {
 // crash leaves a process's goroutines where they are: whatever they ask of their connections, they wait.
 func (d *door) crash() {
 	d.crashed.Store(true)
-	d.world.between.cut(d)
 	d.world.cfg.Places.Bury(d.process.pending())
 	for _, c := range d.process.clients {
 		c.(*wireClient).drop()
@@ -327,7 +326,6 @@ func closeDoors(w *World) {
 	for _, d := range w.doors {
 		d.release()
 	}
-	w.between.end()
 	time.Sleep(closeTime)
 	for _, d := range w.doors {
 		for _, conn := range d.own {

@@ -30,7 +30,6 @@ type Settings struct {
 	Places    *bubble.Places // where requests were sent; nil if nobody wants to know
 	Observers []Observer     // who watch the run, beside its source
 	Chosen    func(int)      // is called with each choice; nil if nobody wants to know
-	Keeps     bool           // what the world is to keep for [World.stateHash]
 	Tape      *bubble.Tape   // what the Go runtime decides is drawn too; nil if it is not
 }
 
@@ -49,8 +48,7 @@ type Run struct {
 	Hash     uint64
 	Aborted  any // what the source gave up with
 	Record   *Record
-	End      *End // nil if nothing was kept
-	bubble   int  // its number, where somebody may want to know what is left in it: of runs with a trace, and over the wire
+	bubble   int // its number, where somebody may want to know what is left in it: of runs with a trace, and over the wire
 	Wire     bool
 	cutShort string   // why all of the run was not judged: then it is no pass, also where that is waived
 	outlive  bool     // goroutines may outlive the episode, see [World.outlived]
@@ -68,7 +66,6 @@ func Play(workload Workload, cfg *Settings) *Run {
 		o.Unknown = o.Outside
 		return o
 	}
-	bubble.FindCensus()
 	if terms.Door.Wired() {
 		prepareNet()
 	}
@@ -192,7 +189,6 @@ func (w *World) run(workload Workload, o *Run) {
 	} else {
 		o.Judgement = judge(w, everybody)
 	}
-	o.End = w.kept.end(w.view())
 	if w.livelock != nil && len(o.Violations) > 0 {
 		o.cutShort = o.Violations[0].Message
 	}

@@ -115,11 +115,9 @@ func ParseFault(name string) (Faults, error) {
 // Target is one place where a fault could strike now, in one of so many variants.
 type Target struct {
 	client   int
-	user     int // or which of a process's clients, or linked and the number of its connection to another process
+	user     int // or which of a process's clients
 	variants int
 }
-
-const linked = 1 << 10 // more than a process has clients
 
 // drawStrike asks which of the faults of the episode strikes now, 0 for none.
 func drawStrike(w *World) (kind int) {

@@ -128,3 +128,21 @@ func strikeLag(w *World, t Target, variant int) {
 
 // variantMoves is the variant of a lag in which a client leaves its server. Others are variants of the fault.
 const variantMoves = lagVariants
+
+// EqualServers reports whether nothing that can happen from now on tells two servers apart but their names. Up-to-date
+// ones are equal, unless one of them may be struck by itself: the leader by being deposed, a follower with clients by
+// falling behind. Of those without clients, where that can be, it matters how far they have come.
+func (w *View) EqualServers(a, b int, faultsLeft bool) bool {
+	current := func(r int) bool { return r != w.servers.Deposed() && (w.lag[r] == upToDate || w.lag[r] == unseen) }
+	switch {
+	case !current(a) || !current(b):
+		return false
+	case !faultsLeft:
+		return true
+	case w.faults.Has(Lag):
+		return w.lag[a] == unseen && w.lag[b] == unseen && w.servers.ZxidOf(a) == w.servers.ZxidOf(b)
+	case w.faults.Has(Deposed):
+		return (*World)(w).follows(a) && (*World)(w).follows(b)
+	}
+	return true
+}

@@ -63,7 +63,6 @@ func findLoss(w *World, add func(Target)) {
 			add(Target{client: p.id, user: i, variants: len(losses)})
 		}
 	})
-	w.alive(func(p *process) { w.between.aim(p, add) })
 }
 
 // lossOf is a variant of the loss of a client's connection.
@@ -76,10 +75,6 @@ func lossOf(w *World, c client, variant int) loss {
 }
 
 func strikeLoss(w *World, t Target, variant int) {
-	if t.user >= linked {
-		w.procs[t.client].lose(t.user-linked, variant)
-		return
-	}
 	p, c := w.targeted(t)
 	kind := lossOf(w, c, variant)
 	if kind != lossUnsent && kind < lossMute {
@@ -180,7 +175,6 @@ func (p *process) begin() int {
 	how := max(0, w.choose(2*BeginVariants, LabelUnconnected)-BeginVariants)
 	w.observe(func(o Observer) { o.Connects(p.operation(), Loss, how-1) })
 	if how != beginConnected {
-		w.kept.beginsAlone(p)
 		w.fold(uint64(how))
 		w.strikes(Loss.Index(), 1)
 		what := "begins without a connection"

@@ -195,13 +195,11 @@ const (
 	placeWatching             // a watch is to tell the client when to go on
 	placeDial                 // the client connects
 	placeStart                // the process begins
-	placePeer                 // it has a connection to another process
 )
 
 // placeNames are in words where a request is.
 var placeNames = [...]string{
 	"idle", "before it is sent", "on its way", "carried out, not answered", "waiting with a watch", "connecting", "beginning",
-	"connected to another process",
 }
 
 var (
@@ -254,11 +252,6 @@ func (w *View) Placements(f Faults, t Target, struck int, show func(p Placed, st
 	case faultTable[f.Index()].ofUser:
 		p := w.procs[t.client]
 		w.placementsAt(f, w.underUser(p, p.first(), t.user), p.first(), t.variants, struck, show)
-	case t.user >= linked:
-		p := w.procs[t.client]
-		for i, kind := range w.between.losses(t.user - linked) {
-			show(Placed{f, uint8(kind), placePeer, p.operation(), 0}, i == struck)
-		}
 	default:
 		p := w.procs[t.client]
 		c := p.first()

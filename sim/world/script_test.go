@@ -358,7 +358,7 @@ func (s *scriptedSource) find(fault Faults, whom string) int {
 var actionNames = map[ActionKind]string{
 	ActArrive: "arrive", ActDeliver: "deliver", ActOutside: "outside", ActReconnect: "connect",
 	ActRestart: "restart", ActApply: "apply", ActRelease: "release", ActResume: "resume", ActTell: "told",
-	ActRegain: "regain", ActNotice: "notice", ActTellLate: "late", ActEndLate: "cancelled", ActCarry: "carry",
+	ActRegain: "regain", ActNotice: "notice", ActTellLate: "late", ActEndLate: "cancelled",
 }
 
 func (s *scriptedSource) next() int {

@@ -78,7 +78,6 @@ func cancelsLate(w *World, op *Op) bool {
 func (p *process) tellsLate(reader int) {
 	w := p.world
 	told := p.inProcess.Oldest(reader)
-	w.kept.deliveredTo(p.id).add(deliveredLate, int64(told.Hash()))
 	w.fold(uint64(told.User)<<32 | uint64(uint32(told.Event.Type)))
 	w.foldString(told.Event.Path)
 	if w.trace != nil {

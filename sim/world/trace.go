@@ -291,7 +291,6 @@ func takeNotes(w *World) {
 		slices.SortFunc(notes, func(a, b note) int { return cmp.Compare(a.stamp, b.stamp) })
 	}
 	for _, n := range notes {
-		w.kept.note(w, n)
 		w.fold(uint64(n.stamp))
 		w.foldString(n.op.Name)
 		if n.end {

@@ -16,7 +16,6 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/fakezk/wire"
-	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/sim/internal/bubble"
 	"github.com/zktorture/zktorture/sim/internal/line"
 )
@@ -340,13 +339,6 @@ func (op *Op) LastsUntil(lost <-chan struct{}) {
 	}
 }
 
-// Asks says that the user asks whether it still has what it got: when it does is part of the history of a search.
-func (u *User) Asks() {
-	if m := u.world.kept; m != nil {
-		m.asked.Add(digest.Mix(uint64(u.Client)<<8 | uint64(u.Index)))
-	}
-}
-
 // Now returns the stamp at which the present step began.
 func (u *User) Now() int64 {
 	u.world.fence.Load()
@@ -413,7 +405,6 @@ func (u *User) outside(request outsideCall) {
 	})
 	w.mu.Unlock()
 	w.wake()
-	takeLead(w)
 	if !<-call.done {
 		u.stop()
 	}
@@ -447,7 +438,6 @@ func noteLost(w *World) {
 			select {
 			case <-w.lasting[i].lost:
 				op.Told = StampOf(w.step)
-				w.kept.over(op)
 			default:
 				if !w.lasting[i].given {
 					continue
@@ -459,7 +449,6 @@ func noteLost(w *World) {
 			i--
 		} else if op.user.sent == w.step && !op.SelfEnded {
 			op.SelfEnded = true
-			w.kept.over(op)
 		}
 	}
 }
@@ -477,7 +466,6 @@ func (p *process) noteAsked(call *goclient.Call) {
 		for _, l := range w.lasting {
 			if l.op.user == u && !l.op.SelfEnded {
 				l.op.SelfEnded = true
-				w.kept.over(l.op)
 			}
 		}
 	}

@@ -174,14 +174,6 @@ func (w *View) Allowed() Faults { return w.cfg.Faults }
 // Faults are those that are in the episode.
 func (w *View) Faults() Faults { return w.faults }
 
-// PlanHash is what the workload's [Terms] say of its plan.
-func (w *View) PlanHash(symmetric bool) (sum uint64, clients []uint64, known bool) {
-	if w.terms.Hash == nil {
-		return 0, nil, false
-	}
-	return w.terms.Hash(w.episode, symmetric)
-}
-
 // Outage reports whether there is no majority of servers.
 func (w *View) Outage() bool { return w.outage.now }
 
@@ -206,7 +198,6 @@ func (p *process) noteUnreachable(ms int64) {
 	hears := func(c client) bool { return p.pings(c) && !p.unheard(c) && !c.Deaf() }
 	if ms > 0 && slices.ContainsFunc(p.clients, func(c client) bool { return !hears(c) }) {
 		p.deaf = append(p.deaf, unreachable{w.step, ms})
-		w.kept.unreachable(p, ms)
 	}
 }
 
@@ -233,7 +224,6 @@ type tick struct {
 func noteTick(w *World) {
 	if w.liveness {
 		w.ticks = append(w.ticks, tick{w.step, w.elapsed})
-		w.kept.add(keptTick, uint64(w.elapsed), 0)
 	}
 }
 

@@ -34,16 +34,6 @@ type Terms struct {
 	// Prepare makes what an episode below a root needs beside its parents, before any client starts, over a connection
 	// without faults. With an error the episode is unknown.
 	Prepare func(c *goclient.Conn, root string) error
-	// Hash hashes the plan of an episode that has not begun. Episodes with equal sums do the same and are judged in the
-	// same way; with symmetric, apart from the order of their clients. Clients with equal numbers do, in whatever order
-	// they act; nil if that is not known. A search of all executions runs equal plans once.
-	Hash func(e Episode, symmetric bool) (sum uint64, clients []uint64, known bool)
-	// GivesBack reports whether operations of a name give something back: no judge compares when one of them returns with
-	// when any other operation does, nor when one is called or returns with when others of them are, or with when another
-	// client makes or removes an ephemeral znode of its own. Nil: none does.
-	GivesBack func(operation string) bool
-	// Noted says that judges see only what the world and operations tell, and of their Data what its method Hash() uint64 hashes.
-	Noted bool
 	// Follows reports whether a violation of the property may result from a violation of the cause. It is transitive,
 	// and no property follows from itself.
 	Follows func(property, cause string) bool
@@ -110,15 +100,15 @@ func (p *Plan) Choose(n int, label string) int {
 	return p.source.Choose(n, label)
 }
 
-// Turns draws how many turns a user has, from 1 to most, which is Ops at most. The simplest plan of a search
-// (Plain of sim.Config) takes most.
+// Turns draws how many turns a user has, from 1 to most, which is Ops at most. In the simplest plan, which
+// sim.Explore takes, that is most.
 func (p *Plan) Turns(most int, label string) int {
 	p.extends(most)
 	return 1 + p.Choose(most, label)
 }
 
 // Afresh draws whether each user does something once more when all is over, which one plan in three has, and the
-// simplest plan of a search.
+// simplest one.
 func (p *Plan) Afresh() bool {
 	p.extends(3)
 	return p.Choose(3, "afresh") == 2
@@ -132,7 +122,7 @@ func (p *Plan) extends(n int) {
 }
 
 // Part is Choose for what tells users' parts apart: one writes and another reads. All else, as how much and how often,
-// is equal for all users in the simplest plan of a search (Plain of sim.Config). The label is the user's [PlanLabel].
+// is equal for all users in the simplest plan, see sim.Explore. The label is the user's [PlanLabel].
 func (p *Plan) Part(n int, label string) int {
 	if h := p.hinted(); h != nil && n > 1 {
 		h.Parts()

@@ -33,7 +33,6 @@ type World struct {
 	source    recorder
 	tape      *bubble.Tape // nil unless in exact mode
 	ending    bool         // the verdict has been reached
-	kept      *keeping     // nil unless all executions are searched
 	episode   Episode
 	followed  []string // znodes that processes go on following
 	door      Door
@@ -68,7 +67,7 @@ type World struct {
 	tellsTime bool        // see Terms
 	told      atomic.Bool // a goroutine has begun to wait for a time since the last moment
 
-	lead
+	due   deed         // what is left of a turn
 	fence atomic.Int64 // orders what the loop did before time passed before what timers wake
 
 	mu           sync.Mutex // guards what recipes' goroutines hand in, here and in memory:
@@ -105,8 +104,7 @@ type World struct {
 	// Over the wire:
 	places  []place // at which code reaches the servers that connects by itself
 	doors   []*door // of all processes, also of those that are dead
-	between between
-	nobodys bool // a write was carried out of which it is not known which user wanted it
+	nobodys bool    // a write was carried out of which it is not known which user wanted it
 }
 
 // Change is one elementary change of the tree or of the sessions, with the step that caused it.
@@ -202,9 +200,6 @@ func newWorld(cfg *Settings) *World {
 	if o, observes := cfg.Source.(Observer); observes {
 		w.observers = append(slices.Clip(w.observers), o)
 	}
-	if cfg.Keeps {
-		keep(w)
-	}
 	if w.trace != nil {
 		w.record = newRecord()
 	}
@@ -231,15 +226,12 @@ func (w *World) setUp(workload Workload) {
 	plan := w.plan(Root0)
 	w.episode, w.followed = workload.Plan(plan), plan.Follows
 	w.observe(func(o Observer) { o.Planned(w.view(), drawn) })
-	here := bubble.CensusHere()
+	number := bubble.Number()
 	if w.door != InProcess || w.trace != nil {
-		w.bubble = here.Number
-	}
-	if w.tellsTime && w.kept == nil && w.trace == nil { // observers see a run with a trace rest each time
-		w.census = here
+		w.bubble = number
 	}
 	if w.door != InProcess || !bubble.Exact { // in exact mode the tape decides
-		w.random, w.endRandom = bubble.Random(here.Number)
+		w.random, w.endRandom = bubble.Random(number)
 	}
 	makeParents(w)
 	prepare(w)
@@ -385,8 +377,8 @@ func (p *process) openClient() {
 	c.OnExpired = func(session int64) { p.learnExpiry(w, nil, session) }
 	c.OnLate = func(told goclient.Told) { p.comesLate(told) }
 	c.OnWait = w.beginsToWait
-	c.SettlesWoken = w.tellsTime && w.kept == nil // otherwise time passes, too
-	p.inProcess, p.clients = c, append(p.clientsRoom[:0], inProcess{c, w.kept.deliveredTo(p.id)})
+	c.SettlesWoken = w.tellsTime // otherwise time passes, too
+	p.inProcess, p.clients = c, append(p.clientsRoom[:0], inProcess{c})
 	p.expiriesBefore = len(p.expiriesSeen)
 }
 
@@ -474,7 +466,7 @@ func (w *World) torture() {
 			over := !w.idle(idleTorture)
 			w.due = deed{over: over, left: over}
 		default:
-			act(w, d)
+			w.perform(d.Action)
 		}
 	}
 	w.tortured = w.step
@@ -523,16 +515,13 @@ const (
 // in a livelock.
 func (w *World) recover() bool {
 	w.liveness = true
-	if w.kept != nil {
-		w.last = -1
-	}
 	heal(w)
 	goOn(w)
 	noteTick(w)
 	w.noteProgress()
 	for d := turn(w); !d.over; d = turn(w) {
 		if d.Action != Idling {
-			act(w, d)
+			w.perform(d.Action)
 			continue
 		}
 		w.idle(stillMax)
@@ -587,7 +576,6 @@ func heal(w *World) {
 		}
 		p.healStalls()
 	}
-	w.between.heal(w)
 }
 
 // goOn lets users go on that have waited for the liveness phase.

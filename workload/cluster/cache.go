@@ -54,7 +54,7 @@ type cacheEpisode struct{ workload.Script[string] }
 
 func planCache(p *world.Plan, path string) workload.Episode {
 	e := &cacheEpisode{workload.NewScript[string](p, path)}
-	e.Whole, e.Missing = true, true
+	e.Missing = true
 	e.Draw(p, p.Ops, oneOf("set", "next", "set", "next", "unset"))
 	e.Afresh(p)
 	return e

@@ -54,7 +54,6 @@ type Leaser interface {
 func IDs(n int, new func(c recipes.Conn, path string) Leaser, opts ...workload.Option) *workload.Workload {
 	return workload.Own("ids", func(p *world.Plan, path string) workload.Episode {
 		e := &idsEpisode{workload.NewScript[tenure](p, path), n}
-		e.Whole = true
 		e.Draw(p, p.Ops, drawTenure)
 		e.Afresh(p)
 		return e

@@ -67,7 +67,7 @@ type registryEpisode struct {
 func planRegistry(p *world.Plan, path string) workload.Episode {
 	e := &registryEpisode{Script: workload.NewScript[string](p, path)}
 	e.lives = make([]atomic.Int32, len(e.Users()))
-	e.Whole, e.Missing = true, p.Choose(4, "the parent is missing") == 3
+	e.Missing = p.Choose(4, "the parent is missing") == 3
 	e.Draw(p, p.Ops, oneOf("move", "changed", "list", "move"))
 	e.Afresh(p)
 	return e

@@ -61,7 +61,6 @@ func Shards(
 ) *workload.Workload {
 	return workload.Own("shards", func(p *world.Plan, path string) workload.Episode {
 		e := &shardsEpisode{Script: workload.NewScript[stay](p, path)}
-		e.Whole = true
 		e.Draw(p, p.Ops, func(p *world.Plan, label string) stay {
 			return stay{drawTenure(p, label), p.Choose(2, label) == 1}
 		})

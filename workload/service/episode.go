@@ -58,9 +58,6 @@ func (e *episode) Run(u workload.User) {
 		Number: u.Client(), Servers: slices.Clone(e.of.Servers), of: e, user: u, pause: time.Second,
 		declared: map[string]*declaration{}, ended: make(chan struct{}),
 	}
-	for n := range e.present {
-		i.Hosts = append(i.Hosts, fmt.Sprintf("c%d", n+1))
-	}
 	i.life, i.stop = context.WithCancel(context.Background())
 	e.mu.Lock()
 	e.present[i.Number] = i

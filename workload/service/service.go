@@ -122,7 +122,6 @@ func (s Service) plan(p *world.Plan, path string) workload.Episode {
 // crashed they do not return.
 type Instance struct {
 	Number  int      // of the process, from 0
-	Hosts   []string // the names of all instances, by which they dial each other where they listen
 	Servers []string // where ZooKeeper is
 
 	of   *episode

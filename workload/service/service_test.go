@@ -8,12 +8,9 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -196,107 +193,4 @@ func wantReads(r service.Rest) error {
 		}
 	}
 	return nil
-}
-
-// talker serves its number, and asks all instances for theirs, by HTTP.
-func talker(ctx context.Context, i *service.Instance) error {
-	l, err := net.Listen("tcp", ":8080")
-	if err != nil {
-		return err
-	}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, i.Number) })}
-	go server.Serve(l)
-	defer server.Close()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 3 * time.Second}
-	for ctx.Err() == nil {
-		for other, host := range i.Hosts {
-			i.Do("ask", fmt.Sprint(other), func(context.Context) (string, error) {
-				r, err := client.Get("http://" + host + ":8080/")
-				if err != nil {
-					return "", err
-				}
-				defer r.Body.Close()
-				text, err := io.ReadAll(r.Body)
-				return string(text), err
-			})
-		}
-		time.Sleep(5 * time.Second)
-	}
-	return nil
-}
-
-// Instances listen, and reach each other: who is dead, or does not listen, is refused.
-func TestExactInstancesTalk(t *testing.T) {
-	asked, refused := 0, 0
-	w := service.Service{Start: talker, Invariants: []service.Invariant{{Name: "answers", Holds: func(r service.Rest) error {
-		for _, op := range r.Done {
-			switch {
-			case op.Err == nil && op.Outcome == world.OK && op.Result != op.Arg:
-				return fmt.Errorf("instance %s answered %s", op.Arg, op.Result)
-			case errors.Is(op.Err, syscall.ECONNREFUSED):
-				refused++
-			case op.Err == nil && fmt.Sprint(op.Client) != op.Arg:
-				asked++
-			}
-		}
-		return nil
-	}}}}.Workload()
-	r, err := sim.Run(t.Context(), w, sim.Config{Episodes: 100, Seed: 1, Clients: 2, Faults: world.Loss | world.Crash | world.Pause})
-	if err != nil || r.Verdict != sim.VerdictOK || r.Rerun.Differed > 0 || r.Barred != nil || asked < 1000 || refused < 10 {
-		t.Errorf("%s %s %v, rerun %+v, barred %q: %d asked, %d refused", r.Verdict, r.Reason, err, r.Rerun, r.Barred, asked, refused)
-	}
-	for _, f := range r.Violations {
-		t.Log(f.Story(w))
-	}
-}
-
-// counting has the last instance count what the first one tells it by HTTP, each time until it is answered. What is told
-// twice as its answer was lost is counted once by its id.
-func counting(byID bool) service.Service {
-	start := func(ctx context.Context, i *service.Instance) error {
-		counted := map[string]bool{}
-		server := &http.Server{Addr: ":8080", Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			if id := r.URL.Path; !byID || !counted[id] {
-				counted[id] = true
-				i.Observe("counts", id)
-			}
-		})}
-		go server.ListenAndServe()
-		defer server.Close()
-		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 3 * time.Second}
-		for n := 0; n < 3 && i.Number == 0 && ctx.Err() == nil; {
-			if r, err := client.Post(fmt.Sprintf("http://%s:8080/%d", i.Hosts[len(i.Hosts)-1], n), "", nil); err == nil {
-				r.Body.Close()
-				n++
-			}
-			time.Sleep(time.Second)
-		}
-		<-ctx.Done()
-		return nil
-	}
-	return service.Service{Start: start, Invariants: []service.Invariant{{Name: "counted-twice", Holds: func(r service.Rest) error {
-		for k, o := range r.Observed {
-			if slices.Contains(r.Observed[:k], o) {
-				return fmt.Errorf("%s was counted twice", o.Value)
-			}
-		}
-		return nil
-	}}}}
-}
-
-// A loss strikes connections between instances, too: an answer is lost, and its story says over which connection.
-func TestExactInstancesLose(t *testing.T) {
-	c := sim.Config{Episodes: 1000, Seed: 1, Clients: 2, Faults: world.Loss, Until: "counted-twice"}
-	w := counting(false).Workload()
-	r, err := sim.Run(t.Context(), w, c)
-	if len(r.Violations) != 1 || !strings.Contains(r.Violations[0].Story(w), "the connection from c1:32768 to c2:8080 breaks as soon as") {
-		t.Errorf("%d violations, %s %s %v", len(r.Violations), r.Verdict, r.Reason, err)
-	}
-	c.Until = ""
-	if r, err = sim.Run(t.Context(), counting(true).Workload(), c); err != nil || r.Verdict != sim.VerdictOK || r.Rerun.Differed > 0 {
-		t.Errorf("counting by id: %s %s %v, rerun %+v", r.Verdict, r.Reason, err, r.Rerun)
-	}
-	for _, f := range r.Violations {
-		t.Log(f.Story(w))
-	}
 }

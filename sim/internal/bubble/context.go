@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/zktorture/zktorture/fakezk/goclient/parked"
 )
 
 // Context is the context of one operation. It ends for one goroutine after the other: the world waits for each to
@@ -118,9 +116,6 @@ func As(owner uint64, f func()) {
 	Own(owner)
 	f()
 }
-
-// Unheard reports whether surely nobody is told when the context ends. No other goroutine runs.
-func (c *Context) Unheard() bool { return c.told || len(c.after) == 0 && parked.NobodyAt(c.done) }
 
 // tellOne wakes the goroutine that has waited longest, and returns false if none waits: a send reaches one receiver.
 func (c *Context) tellOne() bool {

@@ -39,13 +39,12 @@ func Reap(owner uint64)
 //go:linkname ReapLeft runtime.exactReapLeft
 func ReapLeft() (some bool)
 
-// Plug says what package net is to code in bubbles that [Begin] has made exact: how to dial, listen and look up a host, and the
+// Plug says what package net is to code in bubbles that [Begin] has made exact: how to dial and look up a host, and the
 // error of all other calls, which would leave the bubble. Each gets the owner of the goroutine that asks.
 //
 //go:linkname Plug net.exactPlug
 func Plug(
 	dial func(owner uint64, ctx context.Context, network, address string) (net.Conn, error),
-	listen func(owner uint64, network, address string) (net.Listener, error),
 	lookup func(owner uint64, host string) ([]string, error),
 	bar func(owner uint64, call string) error,
 )

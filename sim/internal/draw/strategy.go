@@ -25,7 +25,6 @@ var (
 	_ = add("mix", "patterns, conflicts, pos and random in turns, in shares that were measured", nil)
 	_ = add(Stages, "mix in stages: 200 episodes without faults, in which instances race at their start, 200 with loss, expiry and "+
 		"cancel, 400 with all but wrap and reap, which are rare, and then with all", nil)
-	_ = add(Exhaustive, "all executions with at most --at-most faults, each state once", nil)
 )
 
 // Stages is the strategy of who names neither a strategy nor faults to sim.Check or torture run: what is simple comes
@@ -58,9 +57,6 @@ func Allowed(strategy string, episode int, faults world.Faults) world.Faults {
 
 // Near is the strategy whose episodes begin like those of Near of sim.Config.
 const Near = "near"
-
-// Exhaustive is the strategy that runs all executions within a bound, or says why not.
-const Exhaustive = "exhaustive"
 
 // CheckStrategy returns an error unless a strategy is one of [Strategies].
 func CheckStrategy(name string) error {

@@ -38,8 +38,6 @@ type Line struct {
 	Conn   int        // the number of the *zk.Conn, which the world closes; 0 if it is not known
 	Dialed chan error // tells the dialler what came of it
 	Remote net.Addr   // the server that was dialled
-	Local  net.Addr   // nil: that of who dials servers
-	Raw    bool       // it is no server that was dialled: what is written has no frames
 
 	Hello []byte // the first frame, nil until it is there
 
@@ -154,12 +152,10 @@ func (l *Line) put(b []byte) (frames [][]byte, err error) {
 	switch {
 	case !l.putBy.IsZero() && !time.Now().Before(l.putBy):
 		return nil, l.failed("write", os.ErrDeadlineExceeded)
-	case !l.Raw && !l.said && len(l.begun) == 0 && len(b) > 0 && b[0] == tlsHandshake:
+	case !l.said && len(l.begun) == 0 && len(b) > 0 && b[0] == tlsHandshake:
 		return nil, l.failed("write", errTLS)
 	case l.broken != nil || l.mute:
 		return nil, l.broken
-	case l.Raw:
-		return [][]byte{slices.Clone(b)}, nil
 	}
 	l.begun = append(l.begun, b...)
 	for len(l.begun) >= lengthBytes {
@@ -281,17 +277,10 @@ func (l *Line) Give(b []byte) {
 }
 
 // HangUp lets the client read to the end of what was given, and then find the connection closed. Writes fail.
-func (l *Line) HangUp() { l.cut(io.EOF, errPipe) }
-
-// Break is HangUp of a connection that is not closed but lost, as the client finds out in both directions.
-func (l *Line) Break() {
-	l.cut(l.failed("read", os.NewSyscallError("read", syscall.ECONNRESET)), ErrReset)
-}
-
-func (l *Line) cut(end, broken error) {
+func (l *Line) HangUp() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.end, l.broken = cmp.Or(l.end, end), broken
+	l.end, l.broken = cmp.Or(l.end, io.EOF), errPipe
 	l.wake()
 }
 
@@ -348,9 +337,6 @@ func (l *Line) SetDeadline(t time.Time) error {
 
 // LocalAddr implements [net.Conn].
 func (l *Line) LocalAddr() net.Addr {
-	if l.Local != nil {
-		return l.Local
-	}
 	return &net.TCPAddr{IP: net.IPv4(10, 0, 1, 1), Port: 40000 + l.Number}
 }
 

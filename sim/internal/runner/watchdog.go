@@ -163,7 +163,7 @@ func (d *Watchdog) attend(work func(*Watchdog), cut *atomic.Bool) {
 			cut.Store(true)
 		}
 	}()
-	bubble.WithRoom(func() { work(d) })
+	work(d)
 	returned = true
 }
 

@@ -37,7 +37,6 @@ type Shrinker struct {
 
 	Unfinished string // why it ended early, "" if it has not
 
-	known  tree // runs of edited lists of choices
 	best   *tried
 	runs   int
 	toldAt time.Time
@@ -133,35 +132,12 @@ func (s *Shrinker) shrink() {
 	s.simplify()
 	s.edit()
 	s.smallerOf(&other)
-	s.deepen()
-	if s.best.Users > 1 && s.best.Calls > large {
-		s.best, other = other, s.best
-		s.deepen()
-		s.smallerOf(&other)
-	}
-	s.edit()
 }
-
-// large is how many operations a run with several users has at most that is looked for from one end only.
-const large = 4
 
 // smallerOf makes the best the smaller one of the best and another run, and that the larger one.
 func (s *Shrinker) smallerOf(other **tried) {
 	if slices.Compare(world.Cost((*other).Run), world.Cost(s.best.Run)) < 0 {
 		s.best, *other = *other, s.best
-	}
-}
-
-// deepen looks below the best for what simplifying it does not come to, until the best has no fewer users, faults or
-// operations for it.
-func (s *Shrinker) deepen() {
-	for deeper := true; deeper; {
-		s.below()
-		before := s.best
-		for s.exchange() {
-			s.simplify()
-		}
-		deeper = s.best.Users != before.Users || s.best.Faults != before.Faults || s.best.Calls != before.Calls
 	}
 }
 
@@ -178,14 +154,13 @@ func (s *Shrinker) edit() {
 }
 
 // try runs an edited list of choices, aligned by label, and keeps it if the property still breaks and the run is
-// simpler, unless it is known what becomes of it.
+// simpler.
 func (s *Shrinker) try(edited []world.Made) bool {
-	if s.Budget <= 0 || s.known.knows(newAligned(edited)) {
+	if s.Budget <= 0 {
 		return false
 	}
 	s.Budget--
 	o := s.run(newAligned(edited), world.Cost(s.best.Run))
-	s.known.add(o.Made)
 	return s.keep(o)
 }
 

@@ -201,7 +201,7 @@ func printName(w io.Writer, n ListedName) { fmt.Fprintf(w, "  %-10s %s\n", n.Nam
 
 // Strategies are those of torture run.
 func Strategies() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(sim.Strategies)), func(name string) bool { return name == sim.Exhaustive })
+	return slices.Sorted(maps.Keys(sim.Strategies))
 }
 
 func listStrategies(all *Listing) {
