@@ -21,7 +21,7 @@ import (
 // chaosPlan has a broken recipe, whose failures are minimised, and enough units for so many strikes.
 func chaosPlan(strikes int) string {
 	return fmt.Sprintf(`"jobs": [{"kinds": ["lock"], "recipes": ["ours"], "strategies": ["mix", "patterns"]},
-		{"kinds": ["queue"], "recipes": ["ours", "published/DistributedQueue"]}], "unit": 5, "canary": "none", "episodes": %d`, 60+30*strikes)
+		{"kinds": ["queue"], "recipes": ["ours", "published/DistributedQueue"]}], "unit": 5, "canary": "none", "episodes": %d`, 40+20*strikes)
 }
 
 // chaos is a campaign whose processes are killed.
@@ -36,7 +36,7 @@ type chaos struct {
 
 // Whatever is killed, together or apart, at random moments: the report is what one process reports, byte for byte.
 func TestKilled(t *testing.T) {
-	strikes := 3
+	strikes := 2
 	if testkit.Thorough() {
 		strikes = 20
 	}
@@ -144,24 +144,26 @@ func (c *chaos) end() {
 // What a worker had that is cut off from the server is done by another; when it is back it puts its results, too, which
 // are compared and counted once.
 func TestCutOff(t *testing.T) {
-	cut, plan := 5*ackWait, chaosPlan(10)
+	cut := 3 * ackWait
 	if testkit.Thorough() {
-		cut, plan = time.Minute, chaosPlan(200)
+		cut = time.Minute
 	}
-	c := begin(t, plan, false)
-	to := c.joins[2]
-	address := strings.TrimPrefix(to[:strings.LastIndex(to, "/")], "nats://")
+	c := begin(t, chaosPlan(2), false)
+	for _, name := range []string{"worker 1", "worker 2"} {
+		c.processes[name].kill()
+	}
+	direct := c.joins[2]
+	address := strings.TrimPrefix(direct[:strings.LastIndex(direct, "/")], "nats://")
 	p := newProxy(t, address)
-	c.processes["worker 1"].kill()
-	c.joins[2] = strings.Replace(to, address, p.Addr().String(), 1)
+	c.joins[2] = strings.Replace(direct, address, p.Addr().String(), 1)
 	c.start("worker 1")
-	until(t, "it works through the proxy", func() bool { return p.passed() > 10_000 })
-	c.done(2)
+	c.done(1)
 	p.cut()
 	time.Sleep(cut) // what goes wrong is that nothing passes for so long
-	if p.heal(); c.processes["coordinator"].metric("units_done") == c.processes["coordinator"].metric("units") {
-		t.Error("all was done before it was back")
-	}
+	c.joins[2] = direct
+	c.start("worker 2")
+	c.done(2)
+	p.heal()
 	c.end()
 }
 
@@ -171,7 +173,6 @@ type proxy struct {
 	mu    sync.Mutex
 	open  *sync.Cond
 	whole bool
-	bytes int
 }
 
 func newProxy(t *testing.T, to string) *proxy {
@@ -186,7 +187,7 @@ func newProxy(t *testing.T, to string) *proxy {
 				return
 			}
 			go func() {
-				p.pass(0)
+				p.pass()
 				out, err := net.Dial("tcp", to)
 				if err != nil {
 					in.Close()
@@ -206,7 +207,7 @@ func (p *proxy) copy(to, from net.Conn) {
 	defer from.Close()
 	for buffer := make([]byte, 1<<16); ; {
 		n, err := from.Read(buffer)
-		p.pass(n)
+		p.pass()
 		if _, wrote := to.Write(buffer[:n]); err != nil || wrote != nil {
 			return
 		}
@@ -214,19 +215,12 @@ func (p *proxy) copy(to, from net.Conn) {
 }
 
 // pass waits until something may pass.
-func (p *proxy) pass(n int) {
+func (p *proxy) pass() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for !p.whole {
 		p.open.Wait()
 	}
-	p.bytes += n
-}
-
-func (p *proxy) passed() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.bytes
 }
 
 func (p *proxy) cut() {
@@ -259,7 +253,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	t.Cleanup(unmount)
 	dir := filepath.Join(disk, "c")
-	p := start(t, "campaign", "start", planIn(t, chaosPlan(5)), "--dir", dir, "--workers", "2")
+	p := start(t, "campaign", "start", planIn(t, chaosPlan(2)), "--dir", dir, "--workers", "2")
 	for round := range 2 {
 		until(t, "units are done", func() bool { return p.metric("units_done") > 5+10*round })
 		name := filepath.Join(disk, "full")

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,6 +22,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/zktorture/zktorture/cmd/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -39,7 +42,8 @@ func TestMain(m *testing.M) {
 		fmt.Println("ready")
 		select {}
 	}
-	if err := workload.Register(badLocks); err != nil {
+	err := errors.Join(workload.Register(badLocks), flag.Set("rapid.checks", testkit.Sized("30", "100"))) // unless it is given
+	if err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

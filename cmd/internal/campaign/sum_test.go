@@ -160,10 +160,10 @@ func TestSumIsOneProcesss(t *testing.T) {
 		return must[*Plan](t)(plan(t, fmt.Sprintf(`"jobs": [
 			{"kinds": ["lock"], "recipes": ["ours", "published/WriteLock"], "strategies": ["random", "mix", "pos", "conflicts", "patterns", "near"]},
 			{"kinds": ["queue"], "recipes": ["ours"], "strategies": ["random", "mix", "pos", "conflicts", "patterns", "near"]}
-			], "episodes": 60, "canary": "none", "unit": %d`, unit)).Record("", failures))
+			], "episodes": 20, "canary": "none", "unit": %d`, unit)).Record("", failures))
 	}
 	whole := map[Job]sim.Result{}
-	one := recorded(60)
+	one := recorded(20)
 	for i, j := range one.List() {
 		w, cfg, err := one.Config(i)
 		if err != nil {
@@ -173,7 +173,7 @@ func TestSumIsOneProcesss(t *testing.T) {
 		whole[j] = must[sim.Result](t)(sim.Run(t.Context(), w, cfg))
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		p := recorded(rapid.IntRange(7, 60).Draw(t, "unit"))
+		p := recorded(rapid.IntRange(3, 20).Draw(t, "unit"))
 		list := p.List()
 		job := rapid.IntRange(0, len(list)-1).Draw(t, "job")
 		var units []int
