@@ -69,7 +69,11 @@ func (s *startCmd) Run(c *console.Context) error {
 	}
 	line := console.NewLine(c, false)
 	defer line.End()
-	l := &leader{id: plan.Digest()[:12], plan: plan, nights: nights(s.Nights), slots: s.Workers,
+	known, err := nights(s.Nights).known()
+	if err != nil {
+		return fmt.Errorf("--nights: %w", err)
+	}
+	l := &leader{id: plan.Digest()[:12], plan: plan, known: known, slots: s.Workers,
 		say: func(text string) { line.Above(func() { fmt.Fprintln(c.Stderr, text) }) }}
 	if err := s.secure(l, dir); err != nil {
 		return err
@@ -84,7 +88,7 @@ func (s *startCmd) Run(c *console.Context) error {
 	case err != nil:
 		return err
 	}
-	return l.end(c, report, dir)
+	return l.end(c, report, dir, nights(s.Nights))
 }
 
 // describe says what a plan stands for.
@@ -257,12 +261,12 @@ func (s Status) String() string {
 }
 
 // end remembers the failures, writes the report, and ends with the exit status of the verdict.
-func (l *leader) end(c *console.Context, r *Report, dir folder) error {
+func (l *leader) end(c *console.Context, r *Report, dir folder, remember nights) error {
 	v := view{Status: l.now(), Report: r}
 	v.Status.State = Ended
-	if l.nights != "" {
+	if remember != "" {
 		var err error
-		if v.Nights, err = l.nights.record(r, v.Status.Began); err != nil {
+		if v.Nights, err = remember.record(r, v.Status.Began); err != nil {
 			return fmt.Errorf("the failures are not remembered: %w; fix that, and start again", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,6 +30,15 @@ func TestMissedBug(t *testing.T) {
 	if page := read(t, dir, "report", "index.html"); !strings.Contains(page, "Campaign test: violation") {
 		t.Error(page)
 	}
+}
+
+// takenPort is a port that is taken.
+func takenPort(t *testing.T) string {
+	t.Helper()
+	l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	t.Cleanup(func() { l.Close() })
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
 }
 
 func read(t *testing.T, path ...string) string {
@@ -93,7 +103,7 @@ func TestStartAgain(t *testing.T) {
 	}
 }
 
-// Beyond this machine the server and the page use TLS. Nobody joins without the token, with another one, or a server with
+// Beyond this machine the server and the page use TLS. A port that is taken, and nights that cannot be read, are errors. Nobody joins without the token, with another one, or a server with
 // another certificate than the one that is expected; and no other build.
 func TestAccess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
@@ -119,6 +129,16 @@ func TestAccess(t *testing.T) {
 		if said := start(t, "campaign", "work", join[2], "--token-file", c.token, "--ca", c.ca).exit(2); !strings.Contains(said, c.want) {
 			t.Errorf("not %q: %s", c.want, said)
 		}
+	}
+	if said := start(t, "campaign", "start", planIn(t, small), "--dir", t.TempDir(), "--listen", "127.0.0.1:"+takenPort(t)).exit(2); !strings.Contains(said, "did not start") {
+		t.Error(said)
+	}
+	bad := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bad, "night-1.json"), []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if said := start(t, "campaign", "start", planIn(t, small), "--dir", t.TempDir(), "--nights", bad).exit(2); !strings.Contains(said, "--nights: ") {
+		t.Error(said)
 	}
 	if said := start(t, "campaign", "work", "nats://secret@127.0.0.1:1").exit(2); !strings.Contains(said, "put it into a file") {
 		t.Error(said)

@@ -58,7 +58,7 @@ type leader struct {
 	access access    // to the server
 	server *embedded // nil: it is another process's
 	id     string    // of the campaign
-	nights nights    // "": none
+	known  []Known   // failures of earlier nights
 	slots  int       // of this process, which concludes jobs
 	say    func(string)
 	opened func() // called once workers may join
@@ -89,7 +89,7 @@ func (l *leader) lead(ctx context.Context) (*Report, error) {
 			return report, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case errors.Is(err, errRefused):
+		case errors.Is(err, errRefused), l.server != nil && l.opened != nil && !full(err): // it has never been well
 			return nil, err
 		}
 		l.problem(err)
@@ -99,13 +99,16 @@ func (l *leader) lead(ctx context.Context) (*Report, error) {
 	}
 }
 
+// full reports whether an error is that of a disk without space.
+func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
 // problem tells people of an error, once, or that it has passed.
 func (l *leader) problem(err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+	if full(err) {
 		text = "the disk is full: the campaign waits until there is space"
 	}
 	l.mu.Lock()
@@ -194,14 +197,10 @@ func (l *leader) record(ctx context.Context) error {
 		return err
 	}
 	if !there {
-		known, err := l.nights.known()
-		if err == nil {
-			plan, err = l.plan.Record(l.plan.Program, known)
+		if plan, err = l.plan.Record(l.plan.Program, l.known); err != nil {
+			return err
 		}
-		if err == nil {
-			err = l.q.store(ctx, planFile, plan)
-		}
-		if err != nil {
+		if err := l.q.store(ctx, planFile, plan); err != nil {
 			return err
 		}
 	}
