@@ -12,12 +12,11 @@
 // it may take effect at any time from its call on, even after the client gave up, or never. One that surely had no
 // effect is [Fail], and is not judged.
 //
-// [Check] looks first whether a history is sound ([Model.Validate]). Then most models have a monitor, exact where it
-// answers and nearly linear; the theorem that it rests on begins its file. What it cannot decide is left to searches
-// with a limit of time and memory: along the frontier of what may have happened, and by porcupine. An illegal history
-// is cut down to a few operations that are illegal by themselves, which are judged once more as if nothing else had
-// happened. If porcupine does not reject them, the checkers contradict each other, and the verdict is undetermined.
-// Whether there is a violation does not depend on the rule that is named, in words of the field:
+// [Check] looks first whether a history is sound ([Model.Validate]). Then porcupine looks for an order of its operations;
+// a model is a function that carries out one operation. Porcupine's search takes time that is exponential in the number
+// of clients, so it has limits of time and steps. It gives up on queues of some hundred operations, so these have a judge
+// of their own, which is exact where it answers and nearly linear. An illegal history is cut down to a few operations
+// that show what is wrong. Whether there is a violation does not depend on the rule that is named, in words of the field:
 //
 //	exclusion      two clients held the lock at once       phantom      a value came out that was not in
 //	fencing        a token not greater than all before     duplicate    a value came out twice
@@ -32,6 +31,6 @@
 // [Undetermined], and never a pass. Check starts goroutines and timers of the real clock: do not call it inside a
 // testing/synctest bubble.
 //
-// A [Stream] judges a history while it is recorded; histories.StaleReads is for reads that may answer from the past. Package
-// sensitivity says what a legal history is worth, package operations what the names of operations mean.
+// histories.StaleReads is for reads that may answer from the past. Package operations says what the names of operations
+// mean.
 package linearizability

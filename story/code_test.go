@@ -10,12 +10,10 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/testkit/broken"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/story"
-	"github.com/zktorture/zktorture/story/reading"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -145,63 +143,6 @@ func told(t *testing.T, b bug) *story.Story {
 	return s
 }
 
-// looking looks again before it waits for what has gone.
-type looking struct{ recipes.Conn }
-
-func (c looking) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
-	_, stat, event, err := c.Conn.GetW(path)
-	if err == zk.ErrNoNode {
-		now := make(chan zk.Event)
-		close(now)
-		return false, nil, now, nil
-	}
-	return err == nil, stat, event, err
-}
-
-// A run that does not break any more stands beside the one that did: both are whole, and equal up to where they part.
-func TestBeside(t *testing.T) {
-	w, c := lostWakeup.caught(t)
-	r, err := sim.Replay(w, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	twin := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
-		return broken.NewLock(looking{c}, path)
-	}, workload.Existing())
-	mended, err := sim.Replay(twin, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, other := newStory(t, w, c, r), story.Of(c, twin, mended)
-	s.Compare(other, "broken", "mended")
-	var left, right []string
-	for i, row := range s.Beside.Rows {
-		if row.Same != (row.Left.Text == row.Right.Text) || i < s.Beside.Parts && !row.Same || i == s.Beside.Parts && row.Same {
-			t.Errorf("row %d of those that part at %d: %+v", i, s.Beside.Parts, row)
-		}
-		left, right = appendText(left, row.Left), appendText(right, row.Right)
-	}
-	if s.Beside.Parts < 3 || len(left) < 5 || len(right) < 5 {
-		t.Errorf("they part at row %d; %d events are left and %d right", s.Beside.Parts, len(left), len(right))
-	}
-	text := s.Text(story.TextOptions{Width: 80})
-	for _, want := range []string{"side by side: broken, and on the right mended", "here they part ---", "on the right: nothing broke"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the text does not say %q:\n%s", want, text)
-		}
-	}
-	if s.Compare(newStory(t, w, c, r), "a", "b"); s.Beside.Parts != -1 {
-		t.Errorf("a story differs from itself at row %d", s.Beside.Parts)
-	}
-}
-
-func appendText(texts []string, c story.ComparedCell) []string {
-	if c.Text == "" {
-		return texts
-	}
-	return append(texts, c.Text)
-}
-
 // A story on paper that lacks what it refers to is refused, whichever reference it is; what JSON wrote is read.
 func TestRead(t *testing.T) {
 	s := told(t, lostWakeup)
@@ -219,7 +160,7 @@ func TestRead(t *testing.T) {
 	} {
 		spoilt := again(t, s)
 		spoil(spoilt)
-		_, err := reading.Read(strings.NewReader(encoded(t, spoilt)))
+		_, err := story.Read(strings.NewReader(encoded(t, spoilt)))
 		if (err == nil) != (name == "") || err != nil && !strings.Contains(err.Error(), name) {
 			t.Errorf("spoilt in its %q: %v", name, err)
 		}

@@ -59,7 +59,6 @@ type Story struct {
 	Commands   []Command   `json:"commands"`
 	Left       int         `json:"left"`             // operations of a history that were left out
 	Cycles     []Cycle     `json:"cycles,omitempty"` // what repeats, in order; text and page tell each once
-	Beside     *Comparison `json:"beside,omitempty"` // with another story, see [Story.Compare]
 }
 
 // Clock is the unit of a story's steps.

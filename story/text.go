@@ -66,7 +66,6 @@ func (s *Story) Text(o TextOptions) string {
 	if s.Left > 0 {
 		w.item(fmt.Sprintf("not shown: %d more of the history's operations", s.Left))
 	}
-	w.beside()
 	w.cause()
 	w.help()
 	if !o.Brief {

@@ -22,7 +22,6 @@ import (
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
-	"github.com/zktorture/zktorture/story/reading"
 	"github.com/zktorture/zktorture/story/stamps"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -100,7 +99,7 @@ func (e *ExplainCmd) story(c *console.Context) (*story.Story, error) {
 	format := formatOf(e.File)
 	switch {
 	case format == story.Format:
-		return readFile(e.File, reading.Read)
+		return readFile(e.File, story.Read)
 	case e.Model != "" && format == "":
 		return e.ofHistory(c)
 	}

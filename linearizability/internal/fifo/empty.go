@@ -25,7 +25,7 @@ import (
 //
 // If a removal names a value a, the choice of p matters to the other empty results: with p before the call of that
 // removal, and after by(a), another has to take a. Then what is wrong with one empty result alone is illegal still; and
-// if all together are right at instants that are chosen, the steps are legal; otherwise the monitor does not know.
+// if all together are right at instants that are chosen, the steps are legal; otherwise it is not known.
 
 // checkEmpties judges the empty results.
 func (q *queueCase) checkEmpties(demands []demand) (f *Finding, decided bool) {

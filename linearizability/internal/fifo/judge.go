@@ -1,3 +1,5 @@
+// Package fifo judges the steps of a queue in O(n log n), where a search takes time that is exponential in the number of
+// clients. It is exact where it answers, and what it does not decide is left to the search.
 package fifo
 
 import (
@@ -7,10 +9,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability/internal/interval"
 )
 
-// Package fifo judges the steps of a queue in O(n log n), where a search takes time that is exponential in the number of
-// clients. It is exact where it answers, and what it does not decide is left to the search.
-//
-// It decides whether n steps are legal. It rests on the values being different from one another, so that for every
+// The judge rests on the values being different from one another, so that for every
 // value v it is known
 //
 //	from     that v was not in the queue before: the call of its offer
@@ -28,11 +27,11 @@ import (
 //
 //   - a value was seen that was not offered, or before: reached < from (phantom);
 //   - a value was removed twice (duplicate);
-//   - values would have to go before each other (order, lost, stale-peek), see queueorder.go;
-//   - the queue was reported empty in an interval in which it never was (false-empty), see queueempty.go.
+//   - values would have to go before each other (order, lost, stale-peek), see order.go;
+//   - the queue was reported empty in an interval in which it never was (false-empty), see empty.go.
 //
-// Removals of unknown outcome are dealt with in queuelost.go. That part is not in the papers; it is compared with
-// porcupine, see TestAgree. A value that was seen at the head, and that only a removal of unknown outcome can have
+// Removals of unknown outcome are dealt with in lost.go. That part is not in the papers; it is compared with
+// all orders, see TestTheJudgeAgrees. A value that was seen at the head, and that only a removal of unknown outcome can have
 // taken, is not decided: the later it left, the later others reached the head; the sooner
 // it left, the fewer removals can have taken it. No efficient rule is known. What is illegal even if such values left
 // at any time after they were last seen is illegal.

@@ -18,7 +18,7 @@ import (
 // removal that names a and was called by then takes it at no cost. For the others, Hall's theorem ("On Representatives
 // of Subsets", 1935) says when there are enough removals that name no value: as every removal can serve all deadlines
 // after its call, the sets are nested, and it is enough that for every i the deadline that is the i-th to come has i
-// removals that were called by then. (This rule was made for this program; TestAgree compares it with porcupine.)
+// removals that were called by then. (This rule was made for this program; TestTheJudgeAgrees compares it with all orders.)
 
 // demand is a value that was perhaps taken by a removal of unknown outcome.
 type demand struct {
@@ -115,7 +115,7 @@ func sooner(a, b chain) chain {
 }
 
 // reach returns the function that says at which instant, at the latest, the value or one that it has to go before by
-// F had reached the head. Two F in a row are enough, and another E leads no further, as queueorder.go proves.
+// F had reached the head. Two F in a row are enough, and another E leads no further, as order.go proves.
 func (q *queueCase) reach(peeks bool) func(item int32) chain {
 	level := func(item int32) chain {
 		return chain{q.visits[item].reached, [3]int32{item, none, none}}

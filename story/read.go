@@ -1,28 +1,25 @@
-// Package reading reads stories that were written as JSON.
-package reading
+package story
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
-
-	"github.com/zktorture/zktorture/story"
 )
 
-// Read reads a story. What the text and the page rely on is checked: every index is of something.
-func Read(r io.Reader) (*story.Story, error) {
-	s := new(story.Story)
+// Read reads a story that was written as JSON. What the text and the page rely on is checked: every index is of something.
+func Read(r io.Reader) (*Story, error) {
+	s := new(Story)
 	if err := json.NewDecoder(r).Decode(s); err != nil {
 		return nil, fmt.Errorf("not a story, or cut off: %w", err)
 	}
-	if s.Format != story.Format {
-		return nil, fmt.Errorf("its format is %q, and this version reads %q", s.Format, story.Format)
+	if s.Format != Format {
+		return nil, fmt.Errorf("its format is %q, and this version reads %q", s.Format, Format)
 	}
 	return s, check(s)
 }
 
 // check says which reference of a story leads nowhere.
-func check(s *story.Story) error {
+func check(s *Story) error {
 	clients, operations, sessions, events := len(s.Clients), len(s.Operations), len(s.Sessions), len(s.Events)
 	c := checker{}
 	for i, e := range s.Events {
@@ -68,7 +65,7 @@ func check(s *story.Story) error {
 }
 
 // opens is the least operation of an event: a call or return has one.
-func opens(e story.Event) int {
+func opens(e Event) int {
 	if e.Kind == "call" || e.Kind == "return" {
 		return 0
 	}
@@ -76,7 +73,7 @@ func opens(e story.Event) int {
 }
 
 // sessionOf is the least session of an event: the begin and the end of one has it.
-func sessionOf(e story.Event) int {
+func sessionOf(e Event) int {
 	switch e.Kind {
 	case "begins", "resumes", "learns", "ends":
 		return 0
@@ -94,7 +91,7 @@ func (c *checker) index(of, name string, i, least, below int) {
 }
 
 // cycles checks that what repeats is there, in order.
-func (c *checker) cycles(s *story.Story) {
+func (c *checker) cycles(s *Story) {
 	end := 0
 	for _, z := range s.Cycles {
 		if z.Event < end || z.Length < 1 || z.Times < 1 || z.Times > len(s.Events) || z.Event+z.Length*z.Times > len(s.Events) {
