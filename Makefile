@@ -57,6 +57,7 @@ live: ## the tests of real servers and of clients in other languages: fetches Zo
 	apt-get update -q && apt-get install -y -q --no-install-recommends $(CLIENTS) || echo "live: skipped: some of $(CLIENTS) could not be installed"; fi
 	$(GO) run ./cmd/torture live lock --start 1 --episodes 1 --faults none
 	ZKTORTURE_SERVERS=1 $(TEST) test -vet=off $(V) -count=1 -timeout 30m -p $(PACKAGES) ./live/... ./fakezk/conformance/... ./workload/service
+	ZKTORTURE_SERVERS=1 $(TEST) test -vet=off $(V) -count=1 -timeout 30m -run Confirm ./zoo
 	ZKTORTURE_SERVERS=1 $(TEST) -C cmd test -vet=off $(V) -count=1 -timeout 30m -run 'Live|Killed|Script|Confirm|Pytest|JUnit' ./command ./internal/e2e ./internal/zoocmd
 
 zoo: ## hunt every known bug of the zoo from SEED; fails if one is not found

@@ -15,7 +15,7 @@ import (
 )
 
 // What may stay on real servers does not count as left behind: somebody else's znode, and directories of one's own.
-func TestWhatMayStay(t *testing.T) {
+func TestLiveLeavesWhatMayStay(t *testing.T) {
 	e := ensembletest.Start(t, 3)
 	bugs, err := zoo.Find([]string{"SP12", "S4"})
 	if err != nil {
