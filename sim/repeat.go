@@ -12,10 +12,10 @@ import (
 const rerunShare = 64
 
 // repeat runs choices of an episode again, with a trace.
-func (c *campaign) repeat(episode int, choices world.Choices, watch ...world.Observer) (*world.Run, []world.Step) {
+func (c *campaign) repeat(episode int, choices world.Choices) (*world.Run, []world.Step) {
 	var trace []world.Step
 	cfg := c.cfg.episode(episode, choices.Replay())
-	cfg.Trace, cfg.Observers = &trace, watch
+	cfg.Trace = &trace
 	return c.serial.Run(cfg), trace
 }
 
@@ -56,22 +56,7 @@ func (c *campaign) divergence(episode int, choices world.Choices, o *world.Run, 
 			d = p
 		}
 	}
-	if d != nil {
-		d.Ready = c.ready(episode, choices, d.Step)
-	}
 	return d
-}
-
-// ready tells which goroutines went on together before a step was over.
-func (c *campaign) ready(episode int, choices world.Choices, step int) (places []string) {
-	for range comparisons {
-		watch := newReadiness(step)
-		c.repeat(episode, choices, watch)
-		if p := watch.before(step); len(p) > len(places) {
-			places = p
-		}
-	}
-	return places
 }
 
 // parted names the first lines in which two traces differ.

@@ -76,7 +76,6 @@ func (w *World) settle() {
 		synctest.Wait()
 	}
 	w.takeDecisions()
-	w.observe(func(o Observer) { o.Rests(w.view()) })
 }
 
 // beginsToWait is called by goroutines that are about to wait for a time, see [Terms].
@@ -109,7 +108,6 @@ func (w *World) sleep(d int64) (kicked bool) {
 	w.takeDecisions()
 	kicked = w.kicked() || kicked // by a goroutine whose timer ran out at the same instant
 	w.asleep.Store(false)
-	w.observe(func(o Observer) { o.Rests(w.view()) })
 	w.elapsed = time.Since(w.start).Milliseconds()
 	noteTick(w)
 	w.pass(d)

@@ -34,8 +34,6 @@ type Observer interface {
 	Connects(operation string, f Faults, variant int)
 	// Serves is called when a server has carried out a request of a client, for an operation, "" for none.
 	Serves(w *View, client int, operation string, call *goclient.Call)
-	// Rests is called in runs with a trace when all goroutines wait again, in the bubble.
-	Rests(w *View)
 }
 
 // Blind is an [Observer] that sees nothing.
@@ -50,7 +48,6 @@ func (Blind) Happens(*View, Event)                      {}
 func (Blind) Struck(*View)                              {}
 func (Blind) Connects(string, Faults, int)              {}
 func (Blind) Serves(*View, int, string, *goclient.Call) {}
-func (Blind) Rests(*View)                               {}
 
 // observe shows something to all who watch.
 func (w *World) observe(show func(Observer)) {

@@ -1,7 +1,6 @@
 package bubble
 
 import (
-	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -23,20 +22,6 @@ func Goroutines(most int) map[string]string {
 		}
 	}
 	return all
-}
-
-// Standing names the innermost place of a stack in the recipe.
-func Standing(stack string) string {
-	lines := strings.Split(stack, "\n")
-	for i := 0; i+1 < len(lines); i += 2 {
-		function := lines[i][:max(strings.LastIndexByte(lines[i], '('), 0)]
-		if function == "" || foreign(function) {
-			continue
-		}
-		file, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " ")
-		return fmt.Sprintf("%s (%s)", path.Base(function), path.Base(file))
-	}
-	return "a goroutine of the simulator"
 }
 
 // foreign reports whether a function is not the recipe's.
