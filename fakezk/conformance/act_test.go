@@ -250,25 +250,6 @@ func (args *arguments) number() int32 {
 	return int32(n)
 }
 
-// version is that of a configuration; any if none is given.
-func (args *arguments) version() int64 {
-	text := args.optional("version=")
-	if text == "" {
-		return -1
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	args.failed(err)
-	return n
-}
-
-// optional uses the next word if it begins so, and returns the rest of it.
-func (args *arguments) optional(prefix string) string {
-	if len(args.words) == 0 || !strings.HasPrefix(args.words[0], prefix) {
-		return ""
-	}
-	return args.unquote(strings.TrimPrefix(args.word(prefix), prefix))
-}
-
 func (args *arguments) duration() time.Duration {
 	d, err := time.ParseDuration(args.word("a duration"))
 	args.failed(err)
