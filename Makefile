@@ -1,8 +1,8 @@
-# zktorture. Bare `make` lists the targets. Needed: Go 1.26; for real servers also Java 11, which `make live` installs
+# zktorture. Bare `make` lists the targets. Needed: Go 1.26; for real servers also Java 11, which `make needs` installs
 # on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test short lint race exact live zoo fuzz bench release
+.PHONY: help build needs test short lint race exact live zoo fuzz bench release
 
 GO      ?= go
 SEED    ?= 1
@@ -24,8 +24,8 @@ help: ## list the targets
 build: ## the command: ./torture
 	$(GO) build -o torture ./cmd/torture
 
-test: ## all tests, but for those of real servers and of exact mode
-	@$(call EACH,$(TEST) test $(V) -vet=off -timeout 30m -p $(PACKAGES) -parallel 4 ./...)
+test: needs ## all tests, also on real servers, but for those of exact mode
+	@export ZKTORTURE_SERVERS=1; $(call EACH,$(TEST) test $(V) -vet=off -timeout 30m -p $(PACKAGES) -parallel 4 ./...)
 
 short: ## the quick tests
 	@$(call EACH,$(TEST) test -vet=off -short ./...)
@@ -51,11 +51,13 @@ exact: ## exact mode: its tests, and programs built in it
 CLIENTS := libcurator-recipes-java libcommons-cli-java zookeeper-bin default-jdk-headless \
 	python3-kazoo python3-pytest python3-venv junit5
 
-# What is missing here is installed as root on Debian, or said, and its tests are skipped.
-live: ## the tests of real servers and of clients in other languages: fetches ZooKeeper (needs Java)
+# What cannot be installed is said, and its tests are skipped.
+needs: ## what tests of real servers need: fetches ZooKeeper; as root on Debian installs Java and clients in other languages
 	@if ! dpkg -s $(CLIENTS) >/dev/null 2>&1 && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
-	apt-get update -q && apt-get install -y -q --no-install-recommends $(CLIENTS) || echo "live: skipped: some of $(CLIENTS) could not be installed"; fi
+	apt-get update -q && apt-get install -y -q --no-install-recommends $(CLIENTS) || echo "needs: skipped: some of $(CLIENTS) could not be installed"; fi
 	$(GO) run ./cmd/torture live lock --start 1 --episodes 1 --faults none
+
+live: needs ## the tests of real servers and of clients in other languages alone
 	ZKTORTURE_SERVERS=1 $(TEST) test -vet=off $(V) -count=1 -timeout 30m -p $(PACKAGES) ./live/... ./fakezk/conformance/... ./workload/service
 	ZKTORTURE_SERVERS=1 $(TEST) test -vet=off $(V) -count=1 -timeout 30m -run Confirm ./zoo
 	ZKTORTURE_SERVERS=1 $(TEST) -C cmd test -vet=off $(V) -count=1 -timeout 30m -run 'Live|Killed|Script|Confirm|Pytest|JUnit' ./command ./internal/e2e ./internal/zoocmd
