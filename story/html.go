@@ -6,15 +6,13 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/zktorture/zktorture/internal/escape"
 )
 
-// The page of a story is one file. The pictures are drawn here, as SVG, so they need no script; the script only moves
+// The page of a story is one file. The diagram is drawn here, as SVG, so it needs no script; the script only moves
 // the cursor and shows the tree of znodes at that step. Its data are in the page as JSON. The page loads nothing.
 
 //go:embed page/page.html page/page.css page/page.js
@@ -28,38 +26,16 @@ const pageMax = 400 << 10
 // page is the data of the template.
 type page struct {
 	prose
-	frames      []frame
-	Style       template.CSS
-	Script      template.JS
-	Scripts     string // hashes of the allowed scripts
-	Certificate template.HTML
-	Diagram     template.HTML
-	Folded      template.HTML // the diagram without uneventful stretches; empty if there are none
+	frames  []frame // none of a recorded history
+	Style   template.CSS
+	Script  template.JS
+	Scripts string        // hashes of the allowed scripts
+	Diagram template.HTML // empty for a recorded history
+	Folded  template.HTML // the diagram without uneventful stretches; empty if there are none
 }
 
-// Sentence is the message with short names of sessions and znodes, and short stamps.
-func (p page) Sentence() string {
-	if p.Clock == clockSteps {
-		return p.short(p.Message)
-	}
-	return numberLike.ReplaceAllStringFunc(p.Message, func(number string) string {
-		stamp, err := strconv.ParseInt(number, 10, 64)
-		if _, known := frameAt(p.frames, stamp); err != nil || !known {
-			return number
-		}
-		return tick(p.frames, stamp)
-	})
-}
-
-var numberLike = regexp.MustCompile(`\b\d{7,}\b`)
-
-// tick names a stamp by its distance from the first, as stamps may be long.
-func tick(frames []frame, stamp int64) string {
-	if first := frames[0].Step; stamp > first {
-		return "+" + strconv.FormatInt(stamp-first, 10)
-	}
-	return strconv.FormatInt(stamp, 10)
-}
+// Sentence is the message with short names of sessions and znodes.
+func (p page) Sentence() string { return p.short(p.Message) }
 
 // mark is an entry of the legend.
 type mark struct{ Class, Text string }
@@ -84,10 +60,10 @@ func (s *Story) HTML(w io.Writer) error {
 
 func newPage(s prose) page {
 	script := asset("page.js")
-	p := page{prose: s, frames: s.frames(), Style: template.CSS(asset("page.css")), Script: template.JS(script),
+	p := page{prose: s, frames: []frame{}, Style: template.CSS(asset("page.css")), Script: template.JS(script),
 		Scripts: escape.Script(script)}
-	p.Certificate = newCertificate(s, p.frames).draw()
 	if p.Clock == clockSteps {
+		p.frames = s.frames()
 		p.Diagram = newDiagram(s, p.frames).draw("diagram")
 		p.Folded = p.drawFolded()
 	}
@@ -164,7 +140,7 @@ func (s *Story) clipped(events int) *Story {
 			}
 		}
 		gone := until - events
-		t.Events, t.Note = t.Events[gone:until], strings.TrimSpace(fmt.Sprintf("%s The pictures show %d of %d events.", t.Note, events, all))
+		t.Events, t.Note = t.Events[gone:until], strings.TrimSpace(fmt.Sprintf("%s The diagram shows %d of %d events.", t.Note, events, all))
 		for i := range t.Events {
 			e := &t.Events[i]
 			e.From, e.Armed = max(-1, e.From-gone), max(-1, e.Armed-gone)
@@ -260,12 +236,9 @@ func (p page) toldOwner(a Awaited) string {
 	return p.tellOwner(p.Sessions[a.Owner])
 }
 
-// Marks lists the marks that the pictures of this story use.
+// Marks lists the marks that the diagram of this story uses.
 func (p page) Marks() []mark {
 	marks := []mark{{"asked", "involved"}}
-	if slices.ContainsFunc(p.Operations, Operation.grants) {
-		marks = append(marks, mark{"held", "held"})
-	}
 	if len(p.Sessions) > 0 {
 		marks = append(marks, mark{"alive", "session"})
 	}

@@ -12,34 +12,31 @@ import (
 // Invariant: frames are in order of step, each step once.
 type frame struct {
 	Step  int64    `json:"step"`
-	Time  string   `json:"time"` // by the servers' clock; empty in a recorded history
+	Time  string   `json:"time"` // by the servers' clock
 	Lines []string `json:"lines"`
 	Code  []string `json:"code"` // of each line: where the request was sent, and from where that was called
 	Pivot bool     `json:"pivot"`
 	Share int      `json:"share"` // percent of the continuations that end in the violation; -1: unknown
 
-	// Its position in the pictures, in their units.
+	// Its position in the diagram, in its units.
 	Top    float64 `json:"top"`
 	Bottom float64 `json:"bottom"`
-	X      float64 `json:"x"`
 
 	// And with uneventful stretches folded.
 	FoldedTop    float64 `json:"foldedTop"`
 	FoldedBottom float64 `json:"foldedBottom"`
 }
 
-// frames lists the steps at which something happened, or an operation began or ended.
+// frames lists the steps at which something happened.
 func (s prose) frames() []frame {
 	var frames []frame
-	for _, step := range s.stamps() {
+	for _, step := range s.steps() {
 		frames = append(frames, frame{Step: step, Lines: []string{}, Code: []string{}, Share: -1,
 			Pivot: s.Pivot != nil && s.Pivot.Step > 0 && s.Pivot.Step == step})
 	}
 	for i, e := range s.Events {
 		if f, found := frameAt(frames, e.Step); found {
-			if s.Clock == clockSteps {
-				frames[f].Time = seconds(e.Time)
-			}
+			frames[f].Time = seconds(e.Time)
 			if !s.silent(i) {
 				frames[f].Lines = append(frames[f].Lines, s.line(e))
 				frames[f].Code = append(frames[f].Code, e.stack())
@@ -54,15 +51,10 @@ func (s prose) frames() []frame {
 	return frames
 }
 
-// stamps lists the steps of all events and of the operations in question, in order, each once.
-func (s *Story) stamps() (steps []int64) {
+// steps lists the steps of all events, in order, each once.
+func (s *Story) steps() (steps []int64) {
 	for _, e := range s.Events {
 		steps = append(steps, e.Step)
-	}
-	for _, o := range s.Operations {
-		if o.Cited && len(steps) < 2*eventsMax {
-			steps = append(steps, o.Call, max(o.Return, o.Call))
-		}
 	}
 	slices.Sort(steps)
 	return slices.Compact(steps)

@@ -3,7 +3,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
-  const scrub = $("scrub"), certificate = $("certificate"), cursor = certificate && certificate.querySelector(".cursor");
+  const scrub = $("scrub");
   const pictures = [$("diagram"), $("folded")].filter((p) => p); // the same, whole and with uneventful steps folded
   let frame = -1, folded = false;
   const shown = () => $(folded ? "folded" : "diagram");
@@ -65,12 +65,6 @@
     }));
     $("said").textContent = "";
     $("tree").replaceChildren(...data.znodes.map((z) => row(z, f.step)).filter((r) => r));
-    if (cursor) {
-      cursor.setAttribute("x1", f.x);
-      cursor.setAttribute("x2", f.x);
-      const card = certificate.parentElement; // follows, where it is narrower than its picture
-      if (follow) card.scrollLeft = f.x * certificate.clientWidth / certificate.viewBox.baseVal.width - card.clientWidth / 2;
-    }
     for (const p of pictures) {
       const [top, bottom] = p.id === "folded" ? [f.foldedTop, f.foldedBottom] : [f.top, f.bottom];
       p.querySelector(".now").setAttribute("y", top);
@@ -107,13 +101,6 @@
     const p = shown(), { width, height } = p.viewBox.baseVal, box = p.getBoundingClientRect();
     const by = Math.max(0, Math.min(-box.top * width / box.width, height - 100));
     p.querySelector(".heads").setAttribute("transform", "translate(0 " + by + ")");
-  };
-
-  // nearest finds the frame under the pointer, in the certificate's units.
-  const nearest = (event) => {
-    const box = certificate.getBoundingClientRect();
-    const x = (event.clientX - box.left) * certificate.viewBox.baseVal.width / box.width;
-    return data.frames.reduce((best, f, i) => Math.abs(f.x - x) < Math.abs(data.frames[best].x - x) ? i : best, 0);
   };
 
   for (const button of document.querySelectorAll("[data-copy]")) {
@@ -191,14 +178,14 @@
     $("fold").setAttribute("aria-pressed", on);
   };
 
-  // Export: a picture is drawn by itself with the page's style sheet, in the colours that are seen.
+  // Export: the diagram is drawn by itself with the page's style sheet, in the colours that are seen.
   const portable = () => {
-    const picture = shown() || certificate, { width, height } = picture.viewBox.baseVal;
+    const picture = shown(), { width, height } = picture.viewBox.baseVal;
     const svg = picture.cloneNode(true), style = document.createElementNS("http://www.w3.org/2000/svg", "style");
     const look = document.querySelector("style").textContent, colours = getComputedStyle(document.documentElement);
     const names = [...new Set(look.match(/--[\w-]+(?=:)/g))];
     style.textContent = look + ":root{" + names.map((n) => n + ":" + colours.getPropertyValue(n)).join(";") +
-      ";background:var(--card);font:12px system-ui,sans-serif}.now,.cursor{display:none}";
+      ";background:var(--card);font:12px system-ui,sans-serif}.now{display:none}";
     svg.prepend(style, document.querySelector(".tips defs").cloneNode(true));
     svg.removeAttribute("style");
     svg.querySelector(".heads")?.removeAttribute("transform");
@@ -213,16 +200,6 @@
     a.click();
     setTimeout(() => URL.revokeObjectURL(a.href), 1000);
   };
-  $("svg").addEventListener("click", () => save(new Blob([portable().text], { type: "image/svg+xml" }), "story.svg"));
-  $("png").addEventListener("click", async () => {
-    const { width, height, text } = portable(), canvas = document.createElement("canvas");
-    const image = Object.assign(new Image(), { src: "data:image/svg+xml," + encodeURIComponent(text) });
-    await image.decode();
-    const scale = Math.min(2, 16000 / height);
-    [canvas.width, canvas.height] = [width * scale, height * scale];
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    canvas.toBlob((blob) => save(blob, "story.png"), "image/png");
-  });
   $("print").addEventListener("click", () => print());
   addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details")) d.open = true; });
   document.documentElement.classList.add("scripted");
@@ -251,13 +228,20 @@
     $("smaller").addEventListener("click", () => resize(-1));
     $("natural").addEventListener("click", () => resize(0));
     $("larger").addEventListener("click", () => resize(1));
+    $("svg").addEventListener("click", () => save(new Blob([portable().text], { type: "image/svg+xml" }), "story.svg"));
+    $("png").addEventListener("click", async () => {
+      const { width, height, text } = portable(), canvas = document.createElement("canvas");
+      const image = Object.assign(new Image(), { src: "data:image/svg+xml," + encodeURIComponent(text) });
+      await image.decode();
+      const scale = Math.min(2, 16000 / height);
+      [canvas.width, canvas.height] = [width * scale, height * scale];
+      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob((blob) => save(blob, "story.png"), "image/png");
+    });
     document.querySelector(".flow").addEventListener("keydown", (event) => {
       const by = { "-": -1, "0": 0, "+": 1, "=": 1 }[event.key];
       if (by !== undefined && !event.ctrlKey && !event.metaKey && !event.altKey) resize(by);
     });
-  }
-  if (certificate) for (const kind of ["pointerdown", "pointermove"]) {
-    certificate.addEventListener(kind, (event) => { if (event.buttons & 1) visit(nearest(event), false); });
   }
   document.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, [tabindex]")) return;
