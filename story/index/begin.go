@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/linearizability/histories"
 )
 
@@ -91,28 +90,4 @@ func WholeRounds(history *os.File) (whole io.Reader, rest int64, err error) {
 		return nil, 0, err
 	}
 	return histories.WholeParts(history, info.Size())
-}
-
-// errCutOff reports the part of a history that was left out.
-func errCutOff(rest int64) error {
-	return fmt.Errorf("its last %d bytes are left out: "+
-		"the run is writing the history of a round, or was killed while it did", rest)
-}
-
-// operations reads a history. That of a run that has begun consists of rounds; an incomplete round is left out, as
-// rounds do not depend on each other. Any other history is incomplete if it was cut off: the missing part may explain
-// the rest.
-func (b *builder) operations(name string, file *os.File) (h linearizability.History, complete bool, err error) {
-	if _, begun := b.begins[path.Dir(name)]; !begun || path.Base(name) != HistoryName {
-		h, err = histories.Read(file)
-		return h, err == nil, err
-	}
-	whole, rest, err := WholeRounds(file)
-	if err != nil {
-		return nil, false, err
-	}
-	if h, err = histories.Read(whole); err == nil && rest > 0 {
-		return h, true, errCutOff(rest)
-	}
-	return h, err == nil, err
 }

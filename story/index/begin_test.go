@@ -19,49 +19,6 @@ const late = `{"client":2,"op":"poll","arg":null,"result":"a","outcome":"ok","ca
 
 `
 
-// The complete rounds of a killed run's history are judged. The incomplete one causes no violation.
-func TestHistoryOfKilledRun(t *testing.T) {
-	poll := strings.Index(late, "\n") + 1
-	for name, c := range map[string]struct {
-		history          string
-		verdict, problem string // "" for none
-	}{
-		"in order": {rounds(5) + "\n", "ok", ""},
-		"broken":   {rounds(5, 3) + "\n", "violation", ""},
-		"cut off in a line": {rounds(5) + "\n" + late[:poll+9], "ok",
-			"its last 112 bytes are left out"},
-		"cut off after a line": {rounds(5) + "\n" + late[:poll], "ok",
-			"its last 103 bytes are left out"},
-		"cut off before the empty line":      {rounds(5) + "\n" + late[:len(late)-1], "ok", "are left out"},
-		"broken, and cut off":                {rounds(5, 3) + "\n" + late[:poll], "violation", "are left out"},
-		"cut off in the first round":         {late[:poll], "", "it has no operations"},
-		"empty":                              {"", "", "not JSON, or cut off"},
-		"whole, but something else is in it": {rounds(5) + "\n{\"op\":1}\n\n", "not judged", "line 22"},
-		"whole, but its operations are others": {strings.ReplaceAll(rounds(5), "offer",
-			"acquire") + "\n", "unknown", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			made := built(t, t.TempDir(), map[string]string{"run.json": begunOnServers,
-				"history.jsonl": c.history}, judging())
-			if len(made.Runs) != 1 || made.Runs[0].Verdict != "unknown" || made.Runs[0].Workload != "queue" ||
-				made.Runs[0].Seed != 7 {
-				t.Errorf("the runs are %+v", made.Runs)
-			}
-			verdict := ""
-			if len(made.Histories) == 1 {
-				verdict = made.Histories[0].Verdict
-			}
-			if verdict != c.verdict || len(made.Violations) > 0 != (c.verdict == "violation") {
-				t.Errorf("the verdict is %q, not %q; the violations are %v", verdict, c.verdict, made.Violations)
-			}
-			if len(made.Problems) > 0 != (c.problem != "") || c.problem != "" &&
-				!strings.Contains(made.Problems[0].Text, c.problem) {
-				t.Errorf("the problems are %v, not %q", made.Problems, c.problem)
-			}
-		})
-	}
-}
-
 // A run has one line in the index, whichever of its files exist.
 func TestRunIsListedOnce(t *testing.T) {
 	all := map[string]string{

@@ -1,8 +1,8 @@
 // Package index makes one page over a folder of results.
 //
 // A night of torture leaves a folder with the run's result (result.json), a file for each violation, and histories of
-// what clients saw. [Build] judges the histories, makes the page of each violation's story beside its file, and writes
-// index.html: the runs, violations and histories, with their verdicts and links to the stories.
+// what clients saw. [Build] makes the page of each violation's story beside its file, and writes index.html: the runs,
+// violations and histories, with the verdicts of the runs and links to the stories. It judges nothing: torture check does.
 //
 // The kind of a file is determined by its content, not its name:
 //
@@ -14,12 +14,8 @@
 //
 // Other files are skipped. A file that begins like one of these and cannot be read is listed as a problem.
 //
-// A history does not name its object. It is judged if the run beside it says that it wrote that history on real
-// servers, for then the run's recipe determines the model. Any other is only listed, as judging by the wrong model
-// would be a false alarm. When the time for judging is over the verdict is unknown.
-//
-// A killed run has a begin and no result. The complete rounds of its history are judged, each with an object of its
-// own; an incomplete one is left out.
+// A history has the verdict of the run beside it that wrote it on real servers, or the violation that this run found in
+// it. Any other is listed as not judged, and that of a killed run, which has a begin and no result, as unknown.
 //
 // The page is one file and loads nothing.
 package index
@@ -35,7 +31,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/zktorture/zktorture/internal/escape"
 	"github.com/zktorture/zktorture/internal/wholefile"
@@ -53,9 +48,6 @@ const (
 	fileMax    = 1 << 30 // bytes of a file
 	storiesMax = 500     // pages made
 )
-
-// judgingDefault is the default of Options.Judging.
-const judgingDefault = time.Minute
 
 // Index is the content of a folder.
 type Index struct {
@@ -82,7 +74,7 @@ type Violation struct {
 // Problem is a remark on a file.
 type Problem struct{ File, Text string }
 
-// Model is the model of a recipe's histories.
+// Model is the model of a recipe's histories, by which the operations of a violation are found.
 type Model struct {
 	linearizability.Model
 	Flags string                                                    // the same, as flags of torture check
@@ -93,18 +85,16 @@ type Model struct {
 type Options struct {
 	// Tell makes the story of a counterexample in a file.
 	Tell func(ctx context.Context, c *sim.Counterexample, file string) (*story.Story, error)
-	// Model returns the model of a recipe; the error says why there is none. Without Model no history
-	// is judged.
+	// Model returns the model of a recipe; the error says why there is none. Without a model the story of a history tells
+	// all of its operations.
 	Model func(workload, recipe string) (Model, error)
 	// Section, if set, makes a part of the page about the run of a folder; empty for none.
 	Section func(dir string, run Begin) template.HTML
-	// Judging bounds the time to judge all histories of the folder; default a minute.
-	Judging time.Duration
 	// Command is how to call torture, for commands on a page; default torture.
 	Command string
 	// File writes the name of a file as an argument of such a command; default quoted for the shell where needed.
 	File func(name string) string
-	// Progress, if set, is called before a story is told and before a history is judged.
+	// Progress, if set, is called before a story is told.
 	Progress func(file string)
 }
 
@@ -115,7 +105,7 @@ func Build(ctx context.Context, dir string, o Options) (*Index, error) {
 	if o.File == nil {
 		o.File = escape.Shell
 	}
-	o.Judging, o.Command = cmp.Or(o.Judging, judgingDefault), cmp.Or(o.Command, "torture")
+	o.Command = cmp.Or(o.Command, "torture")
 	b := &builder{ctx: ctx, dir: dir, options: o, index: &Index{}, begins: map[string]Begin{}}
 	if err := b.walk(); err != nil {
 		return nil, err

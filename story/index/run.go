@@ -59,7 +59,7 @@ func (r Run) place(name string) int {
 	})
 }
 
-// wrote reports whether the run names a history that it wrote. Only runs on real servers with a result do.
+// wrote reports whether the run wrote a history. Only runs on real servers do.
 func (r Run) wrote(name string) bool {
 	_, found := r.found(name)
 	return r.Workload != "" && r.Backend != "" && r.Backend != "sim" && (found || path.Base(name) == HistoryName)

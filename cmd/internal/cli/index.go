@@ -7,7 +7,6 @@ import (
 
 	"github.com/zktorture/zktorture/cmd/internal/cli/console"
 	"github.com/zktorture/zktorture/cmd/internal/cli/output"
-	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
@@ -48,18 +47,9 @@ func explainFolder(c *console.Context, dir string) error {
 
 // reportIndex prints one line about the contents of an index.
 func reportIndex(c *console.Context, dir string, made *index.Index) {
-	broken := 0
-	for _, h := range made.Histories {
-		if h.Verdict == linearizability.Violation.String() {
-			broken++
-		}
-	}
 	histories := fmt.Sprintf("%d histories", len(made.Histories))
 	if len(made.Histories) == 1 {
 		histories = "1 history"
-	}
-	if broken > 0 {
-		histories += fmt.Sprintf(", %d of them broken", broken)
 	}
 	violations := "no violations"
 	if n := len(made.Violations); n > 0 {
