@@ -32,29 +32,29 @@ func ExampleTell() {
 	}
 	fmt.Print(told.Text(story.TextOptions{Brief: true})) // as a page: told.HTML(file)
 	// Output:
-	// lock (broken): c2 waits forever in acquire: it watches x-…-0000, which does not exist; its own
+	// lock (broken): c1 waits forever in acquire: it watches x-…-0000, which does not exist; its own
 	// x-…-0001 is first in the queue, so the lock is free and nothing will ever wake it (lost-wakeup)
 	//
-	//   step  c1                                             c2
-	//      0  ┌ acquire()                                    ┌ acquire()
-	//      1  │ exists lock ok                               │
-	//      2  │ children lock = []                           │
-	//      3  │ create x-…-0000                              │
-	//      4  │                                              │ exists lock ok
-	//      5  │                                              │ children lock = [x-…-0000]
-	//      6  │                                              │ create x-…-0001
-	// ┌    7  │                                              │ children lock = [x-…-0001 x-…-0000]
-	// │    8  │ children lock = [x-…-0001 x-…-0000]          │
-	// │       └ acquire() ok                                 │
-	// │       ┌ release()                                    │
-	// │    9  │ delete x-…-0000 ok                           │
-	// │       └ release() ok                                 │
-	// └   10                                                 │ exists+watch x-…-0000 = node does not
-	//                                                        │   exist
-	//                                                        ╎ acquire waits forever
+	//   step  c1
+	//      0  ┌ u1 acquire()
+	//         ┌ u2 acquire()
+	//      1  │ u1 exists lock ok
+	//      2  │ u2 exists lock ok
+	//      3  │ u1 children lock = []
+	//      4  │ u2 children lock = []
+	//      5  │ u1 create x-…-0000
+	//      6  │ u2 create x-…-0001
+	//      7  │ u1 children lock = [x-…-0000 x-…-0001]
+	//         └ u1 acquire() ok
+	//         ┌ u1 release()
+	// ┌    8  │ u2 children lock = [x-…-0000 x-…-0001]
+	// │    9  │ u1 delete x-…-0000 ok
+	// │       └ u1 release() ok
+	// └   10  │ u2 exists+watch x-…-0000 = node does not exist
+	//         ╎ acquire waits forever
 	//
-	// why: c2 acts on a stale read: children lock at step 7, then c1: delete x-…-0000 ok at step 9; its
-	//      next request arrives at step 10
+	// why: c1 (user 2) acts on a stale read: children lock at step 8, then c1: delete x-…-0000 ok at step
+	//      9; its next request arrives at step 10
 	//
 	// help: What you read was over when your watch was set. Set the watch with the read itself (ChildrenW,
 	//      ExistsW), and if exists finds nothing, read the list again at once
