@@ -72,8 +72,7 @@ const episodesDefault = 2000
 // episodes.
 //
 // A test that fails says first, and once more at the end, what broke, where the page of the story is, and which command
-// runs it again, from any folder of the module. Under GitHub Actions the failure is also an annotation, at the line of
-// the recipe that sent the last request of the operations that show it, or else at the line that calls Check.
+// runs it again, from any folder of the module.
 //
 // A test that passes says nothing. With go test -v it logs its [Coverage].
 //
@@ -86,7 +85,7 @@ func Check(t *testing.T, w world.Workload, opts ...Option) {
 	t.Helper()
 	o := optionsOf(opts)
 	cfg, err := o.forTest(t)
-	c := &checker{t: t, w: w, cfg: cfg, test: callerOfSim()}
+	c := &checker{t: t, w: w, cfg: cfg}
 	switch {
 	case err != nil:
 		c.fail(err.Error())

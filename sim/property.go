@@ -7,7 +7,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/zktorture/zktorture/sim/internal/bubble"
 	"github.com/zktorture/zktorture/sim/internal/runner"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
@@ -36,7 +35,6 @@ type single struct {
 	workload world.Workload
 	cfg      Config
 	err      error
-	test     bubble.Place // the line of the test
 }
 
 func newSingle(w world.Workload, opts []Option) *single {
@@ -45,7 +43,7 @@ func newSingle(w world.Workload, opts []Option) *single {
 	if o.err != nil {
 		err = o.err
 	}
-	return &single{w, cfg, err, callerOfSim()}
+	return &single{w, cfg, err}
 }
 
 // tester is a test of package testing, or of rapid.
@@ -94,7 +92,6 @@ func (s *single) tell(t tester, f Found) {
 	if err != nil {
 		t.Fatal(f.Story(s.workload))
 	}
-	annotateStory(t.Output(), told, s.test)
 	t.Fatal(told.Text(inTest))
 }
 

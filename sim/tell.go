@@ -16,7 +16,6 @@ import (
 
 	"github.com/zktorture/zktorture/internal/escape"
 	"github.com/zktorture/zktorture/internal/wholefile"
-	"github.com/zktorture/zktorture/sim/internal/bubble"
 	"github.com/zktorture/zktorture/sim/replay"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
@@ -31,17 +30,15 @@ func (f Found) Story(w world.Workload) string {
 
 // checker is one call of [Check].
 type checker struct {
-	t    *testing.T
-	w    world.Workload
-	cfg  Config
-	test bubble.Place // the line that calls Check
+	t   *testing.T
+	w   world.Workload
+	cfg Config
 }
 
 // fail fails the test for a reason that is no story.
 func (c *checker) fail(why string) {
 	c.t.Helper()
 	c.t.Error(why)
-	annotate(c.t.Output(), fmt.Sprintf("%s cannot be judged", c.t.Name()), why, c.test)
 }
 
 // tell fails the test with the story of a violation, which ends with its page and the command that runs it again. again
@@ -80,10 +77,28 @@ func (c *checker) tell(f Found, again string, notes []string) {
 		told.Commands = slices.Insert(told.Commands, 0, story.Command{Name: "page", Line: fromModule(page)})
 	}
 	c.t.Error(told.Text(inTest))
-	annotateStory(c.t.Output(), told, c.test)
 	if err := keepStory(told); err != nil {
 		c.t.Log(err)
 	}
+}
+
+// fromModule names a file of the package's folder so that the name can be copied. go test does not tell where it was
+// called: that is mostly the folder of the module.
+func fromModule(name string) string {
+	file, err := filepath.Abs(name)
+	if err != nil {
+		return name
+	}
+	for dir := filepath.Dir(file); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
+			continue
+		}
+		if from, err := filepath.Rel(dir, file); err == nil && from != filepath.Clean(name) {
+			return from + " (from the folder of go.mod)"
+		}
+		break
+	}
+	return name
 }
 
 // keepStory writes a story as JSON into the folder that $ZKTORTURE_STORIES names, for programs that run tests.

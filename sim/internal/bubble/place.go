@@ -29,7 +29,7 @@ func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 // placesMax bounds the places of a stack, and framesMax the frames in which they are sought.
 const (
 	placesMax = 6
-	FramesMax = 48
+	framesMax = 48
 	wiredMax  = 1000 // requests over the wire whose goroutines are sought: a livelock repeats what is known
 )
 
@@ -50,7 +50,7 @@ func (p *Places) Note(call any) {
 	if p == nil {
 		return
 	}
-	pc := make([]uintptr, FramesMax)
+	pc := make([]uintptr, framesMax)
 	frames := runtime.CallersFrames(pc[:runtime.Callers(3, pc)])
 	var stack []Place
 	for {
@@ -124,11 +124,11 @@ func appendPlace(stack []Place, function, file string, line int) []Place {
 	if len(stack) == placesMax || !ofRecipe(pkg, name) || pkg == thisModule+"recipes" && slices.Contains(passing, base) {
 		return stack
 	}
-	return append(stack, FramePlace(function, file, line))
+	return append(stack, framePlace(function, file, line))
 }
 
-// FramePlace is the place of a frame.
-func FramePlace(function, file string, line int) Place {
+// framePlace is the place of a frame.
+func framePlace(function, file string, line int) Place {
 	pkg, name := packageAndName(function)
 	if strings.HasSuffix(file, "_test.go") {
 		pkg = strings.TrimSuffix(pkg, "_test")
