@@ -163,7 +163,7 @@ func (d *Watchdog) attend(work func(*Watchdog), cut *atomic.Bool) {
 			cut.Store(true)
 		}
 	}()
-	work(d)
+	bubble.WithRoom(func() { work(d) })
 	returned = true
 }
 
