@@ -81,6 +81,9 @@ const episodesDefault = 2000
 // suffice for the changed recipe, the rest of its run has no faults.
 //
 // With the flag -zktorture.replay=FILE nothing is drawn: the run in the file is run again.
+//
+// A panic on a goroutine that the recipe has started ends the process, and the test. What Go prints of that goroutine has
+// the label "seed S, episode N"; with the flag -zktorture.seed=S the test comes to that episode again.
 func Check(t *testing.T, w world.Workload, opts ...Option) {
 	t.Helper()
 	o := optionsOf(opts)
@@ -111,7 +114,6 @@ func (o options) forTest(t *testing.T) (Config, error) {
 	cfg.Strategy = cmp.Or(cfg.Strategy, draw.Usual(cfg.Faults != 0 || cfg.NoFaultsAtAll))
 	cfg.Episodes = cmp.Or(*episodesFlag, cfg.Episodes, episodesDefault)
 	cfg.Seed = cmp.Or(*seedFlag, cfg.Seed, 1+uint64(rand.Uint32()))
-	cfg.Again = goTest(t.Name()) + " -zktorture.replay=FILE"
 	cfg.Coverage, cfg.Once, cfg.ShrinkTime, cfg.Until = true, true, *shrinkFlag, tally.AnyProperty
 	if end, ok := t.Deadline(); ok { // time is left to tell what was found
 		left := time.Until(end)

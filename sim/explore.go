@@ -113,7 +113,7 @@ func (x *exploration) explore(ctx context.Context) Result {
 	}
 	defer halt()
 	work := func(dog *runner.Watchdog) { x.run(stop, dog) }
-	x.freeze(runner.Guard(ctx, x.cfg.doomed(x.workload), 1, work, x.progress, halt))
+	x.freeze(runner.Guard(ctx, 1, work, x.progress, halt))
 	x.campaign.progress()
 	r := x.conclude(x.ctx)
 	r.Strategy, r.Explored = DepthFirst, &x.result
@@ -142,7 +142,6 @@ func (x *exploration) runAll(ctx context.Context, episode *runner.Episode) (shor
 		if short = x.spent(ctx); short != "" {
 			return short
 		}
-		episode.Number = x.result.Total
 		x.search.Begin()
 		o := runner.Run(x.workload, episode)
 		episode.Made = o.Made

@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/sim/internal/bubble"
-	"github.com/zktorture/zktorture/sim/internal/runner"
 	"github.com/zktorture/zktorture/sim/replay"
-	"github.com/zktorture/zktorture/sim/tally"
-	"github.com/zktorture/zktorture/sim/world"
 )
 
 // Counterexample makes the file of a violation that a campaign found.
@@ -28,9 +25,4 @@ func (cfg Config) Counterexample(r Result, f Found) (*replay.Counterexample, err
 		Choices: f.Choices, Trace: replay.Lines(f.Trace), History: history, Divergence: f.Divergence, Wire: r.Wire,
 		Unfinished: f.Unfinished,
 	}, nil
-}
-
-// doomed is what is left of an episode of the campaign in which the process dies.
-func (cfg Config) doomed(w world.Workload) runner.Doomed {
-	return replay.Doomed(w, cfg.terms(tally.Unnumbered), cfg.Seed, cfg.Again)
 }

@@ -27,7 +27,6 @@ var children = map[string]func(args []string) error{
 	"run":    childRun,
 	"again":  childAgain,
 	"judge":  childJudge,
-	"crash":  childCrash,
 	"stops":  childStops,
 }
 

@@ -2,13 +2,16 @@ package sim
 
 import (
 	"github.com/zktorture/zktorture/internal/resource"
+	"github.com/zktorture/zktorture/sim/internal/runner"
 	"github.com/zktorture/zktorture/sim/internal/shrink"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // minimise makes a counterexample small, and gives it the trace of the smallest run, which is a function of the choices.
 func (c *campaign) minimise(f *Found) {
 	s := &shrink.Shrinker{
-		Property: f.Property, Budget: shrink.Runs, Episode: c.cfg.terms(f.Episode).Episode, Serial: c.serial, Time: c.cfg.ShrinkTime,
+		Property: f.Property, Budget: shrink.Runs, Serial: c.serial, Time: c.cfg.ShrinkTime,
+		Episode: func(source world.Source) *runner.Episode { return c.cfg.episode(f.Episode, source) },
 	}
 	if c.cfg.ShrinkTime > 0 {
 		if c.due == (resource.Limit{}) {

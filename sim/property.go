@@ -64,7 +64,7 @@ func (s *single) check(t tester, source world.Source) {
 	var trace []world.Step
 	e := s.cfg.episode(tally.Unnumbered, source)
 	e.Trace = &trace
-	serial := runner.Alone(context.Background(), s.workload) // a fuzzer keeps what kills the process by itself
+	serial := runner.NewSerial(context.Background(), s.workload)
 	o := serial.Run(e)
 	switch {
 	case serial.Frozen != nil:

@@ -82,7 +82,7 @@ func parted(x, y []world.Step) *replay.Divergence {
 // rerun runs an episode again and compares.
 func (c *campaign) rerun(index int, o *world.Run, ran *runner.Episode) {
 	cfg := c.cfg.episode(index, o.Choices.Replay())
-	cfg.Servers, cfg.Dog, cfg.Number = ran.Servers, ran.Dog, ran.Number
+	cfg.Servers, cfg.Dog = ran.Servers, ran.Dog
 	again := runner.Run(c.workload, cfg)
 	if again.Aborted == runner.ErrInterrupted {
 		return

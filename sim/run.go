@@ -34,9 +34,6 @@ type Config struct {
 
 	// NoFaultsAtAll makes the zero Faults mean none rather than all.
 	NoFaultsAtAll bool
-	// Again is the command that runs a counterexample file again, FILE standing for its name; default
-	// "torture replay FILE". It is shown when the process dies in the middle of an episode.
-	Again string
 	// Progress, if set, is called about ten times a second, and at the end of the last episode.
 	Progress func(Progress)
 	// Once is for exact builds, which run all passing episodes twice and compare. With Once they do as other builds do,
@@ -184,7 +181,11 @@ func (cfg Config) terms(episode int) runner.Terms {
 }
 
 func (cfg Config) episode(number int, source world.Source) *runner.Episode {
-	return cfg.terms(number).Episode(source)
+	e := cfg.terms(number).Episode(source)
+	if number >= 0 {
+		e.Label = fmt.Sprintf("seed %d, episode %d", cfg.Seed, number+1)
+	}
+	return e
 }
 
 // Run runs a campaign: many episodes of a workload. When ctx ends it stops with the result so far. The error is for
@@ -248,7 +249,7 @@ func (c *campaign) run(ctx context.Context) {
 	} else {
 		go c.generate(ctx, stop, jobs)
 	}
-	c.freeze(runner.Guard(c.ctx, c.cfg.doomed(c.workload), c.cfg.Workers, work, c.progress, halt))
+	c.freeze(runner.Guard(c.ctx, c.cfg.Workers, work, c.progress, halt))
 }
 
 // freeze notes why a world of the campaign stands still, if it is not "".
@@ -306,7 +307,7 @@ func (c *campaign) work(stop context.Context, jobs <-chan int, dog *runner.Watch
 			continue
 		}
 		cfg := c.cfg.episode(index, draws.Source(uint64(index)))
-		cfg.Servers, cfg.Made, cfg.Memory, cfg.Number, cfg.Dog = servers, before, memory, index, dog
+		cfg.Servers, cfg.Made, cfg.Memory, cfg.Dog = servers, before, memory, dog
 		cfg.Observers = observer.Next(index)
 		o := runner.Run(c.workload, cfg)
 		if o.Aborted == runner.ErrInterrupted {
@@ -380,8 +381,7 @@ func (c *campaign) conclude(ctx context.Context) Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	running := time.Since(c.begin)
-	c.serial = runner.NewSerial(ctx, c.workload, c.cfg.doomed(c.workload))
-	defer c.serial.End()
+	c.serial = runner.NewSerial(ctx, c.workload)
 	p, interrupted := &c.part, ctx.Err() != nil
 	r := Result{
 		Unshrunk: c.cfg.NoShrink,

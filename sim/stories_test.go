@@ -92,7 +92,7 @@ func broken(t *testing.T, name string) sim.Workload {
 	case "mended":
 		return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return recipes.NewLock(c, path) })
 	case "crasher":
-		return crashing()
+		return workload.Lock(newCrasher)
 	}
 	kind, recipe, _ := strings.Cut(name, "/")
 	return find(t, kind, recipe)

@@ -91,11 +91,9 @@ func Same(c *replay.Counterexample, r *replay.Replayed) error {
 		return fmt.Errorf("the run differs from the recorded one at line %d of the trace, in each of %d tries; "+
 			"was the counterexample made by another version?\n  recorded: %s\n  now:      %s",
 			r.Diverged+1, r.Try, lineAt(c.Trace, r.Diverged), lineAt(replay.Lines(r.Trace), r.Diverged))
-	case r.Violation == nil && c.Property == replay.PropertyCrash:
-		return fmt.Errorf("it is of an episode in which the process died; this time it did not, and nothing broke")
 	case r.Violation == nil:
 		return fmt.Errorf("nothing broke this time, although the trace is the same")
-	case r.Violation.Property != c.Property && c.Property != replay.PropertyCrash:
+	case r.Violation.Property != c.Property:
 		return fmt.Errorf("the file says that %s is broken, but the same run breaks %s now; "+
 			"was the file altered, or made by another version?", c.Property, r.Violation.Property)
 	}

@@ -82,7 +82,6 @@ var manuals = manual.Manual{
 	},
 	"replay": {
 		Statuses: []manual.Status{
-			{Code: console.ExitOK, Meaning: "Nothing broke. Only possible for the file of a run that died."},
 			{Code: console.ExitViolation, Meaning: "The violation happened again."},
 			{Code: console.ExitUnknown, Meaning: "The run differs from the recorded one, or there was an error."},
 		},

@@ -77,7 +77,7 @@ func (f *forks) all(ctx context.Context) error {
 	working, halt := context.WithCancel(ctx)
 	defer halt()
 	work := func(dog *runner.Watchdog) { f.work(working, dog) }
-	switch why := runner.Guard(ctx, Doomed(f.workload, f.terms, 0, ""), runtime.GOMAXPROCS(0), work, func() {}, halt); why {
+	switch why := runner.Guard(ctx, runtime.GOMAXPROCS(0), work, func() {}, halt); why {
 	case "":
 		return ctx.Err()
 	case runner.EpisodeCut:

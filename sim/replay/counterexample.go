@@ -2,7 +2,6 @@ package replay
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -110,14 +109,14 @@ func ReadCounterexample(r io.Reader) (*Counterexample, error) {
 		return nil, fmt.Errorf("not a counterexample: it is larger than %d MB", counterexampleMax>>20)
 	}
 	var c Counterexample
-	if err := json.Unmarshal(bytes.TrimRight(data, "\x00"), &c); err != nil { // zeros: see crashFile
+	if err := json.Unmarshal(data, &c); err != nil {
 		return nil, fmt.Errorf("not a counterexample, or cut off: %w", err)
 	}
 	if c.Format != CounterexampleFormat {
 		return nil, fmt.Errorf("not a counterexample that this version can read: its format is %q, wanted is %q",
 			c.Format, CounterexampleFormat)
 	}
-	if c.Property != PropertyCrash && (c.Hash == "" || c.Property == "" || len(c.Trace) == 0) {
+	if c.Hash == "" || c.Property == "" || len(c.Trace) == 0 {
 		return nil, fmt.Errorf("the counterexample is incomplete: it needs property, hash and trace")
 	}
 	return &c, nil
@@ -199,7 +198,7 @@ func replayOnce(workload world.Workload, c *Counterexample) (*Replayed, error) {
 	e := terms.Episode(c.Choices.Replay())
 	e.Trace, e.Places = &trace, bubble.NewPlaces()
 	e.Exact = c.Exact
-	s := runner.Alone(context.Background(), workload)
+	s := runner.NewSerial(context.Background(), workload)
 	o := s.Run(e)
 	if s.Frozen != nil {
 		return nil, s.Frozen
@@ -210,10 +209,7 @@ func replayOnce(workload world.Workload, c *Counterexample) (*Replayed, error) {
 			r.Violation = &o.Violations[i]
 		}
 	}
-	switch {
-	case c.Property == PropertyCrash:
-		r.Diverged = -1 // nobody could write down what would have to be the same
-	case r.Diverged < 0 && digest.Hex(o.Hash) != c.Hash:
+	if r.Diverged < 0 && digest.Hex(o.Hash) != c.Hash {
 		r.Diverged = len(trace)
 	}
 	return r, nil
@@ -226,24 +222,4 @@ func Diverged(a, b []string) int {
 		}
 	}
 	return -1
-}
-
-// PropertyCrash is the property of counterexamples whose episode has not come to its end, because the process died.
-const PropertyCrash = "crash"
-
-// crashHead is what is known before an episode begins.
-type crashHead struct {
-	Counterexample
-	Faults string `json:"faults,omitempty"` // the episode's
-	Seed   uint64 `json:"seed"`
-}
-
-// doomed is what is left of an episode in which the process dies. The command runs it again, FILE standing for the file;
-// "" is torture replay FILE.
-func Doomed(w world.Workload, terms runner.Terms, seed uint64, again string) runner.Doomed {
-	return runner.Doomed{File: crashHead{Counterexample: Counterexample{
-		Format: CounterexampleFormat, Workload: w.Name(), Recipe: w.Recipe(),
-		Clients: terms.Clients, Ops: terms.Ops, Exact: bubble.Exact, Wire: w.Terms().Door.Wired(), Property: PropertyCrash,
-		Message: "the process died in this episode: a goroutine of the recipe panicked, or the process was killed",
-	}, Seed: seed}, Again: cmp.Or(again, "torture replay FILE")}
 }

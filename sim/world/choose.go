@@ -78,7 +78,6 @@ func (s *ReplaySource) Choose(n int, _ string) int {
 type recorder struct {
 	source Source
 	made   []Made
-	chosen func(int)
 	used   int // how many choices there are without the zeros at the end …
 	sum    int // … and their sum
 
@@ -104,9 +103,6 @@ func (r *recorder) add(m Made) {
 	r.made = append(r.made, m)
 	if m.Value > 0 {
 		r.used, r.sum = len(r.made), r.sum+m.Value
-	}
-	if r.chosen != nil {
-		r.chosen(m.Value)
 	}
 }
 

@@ -29,7 +29,6 @@ type Settings struct {
 	Trace     *[]Step        // where to keep a trace; nil for none
 	Places    *bubble.Places // where requests were sent; nil if nobody wants to know
 	Observers []Observer     // who watch the run, beside its source
-	Chosen    func(int)      // is called with each choice; nil if nobody wants to know
 	Tape      *bubble.Tape   // what the Go runtime decides is drawn too; nil if it is not
 }
 

@@ -185,7 +185,7 @@ const (
 
 func newWorld(cfg *Settings) *World {
 	w := &World{
-		cfg: cfg, source: recorder{source: cfg.Source, made: cfg.Made[:0], chosen: cfg.Chosen}, servers: cfg.Servers,
+		cfg: cfg, source: recorder{source: cfg.Source, made: cfg.Made[:0]}, servers: cfg.Servers,
 		start: time.Now(), alarm: time.NewTimer(time.Hour), last: -1, kick: make(chan struct{}, 1), over: make(chan struct{}),
 		Memory: cfg.Memory, ops: make([]*Op, 0, 16), lasting: make([]lasting, 0, 8),
 	}

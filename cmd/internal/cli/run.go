@@ -130,7 +130,7 @@ func (r *RunCmd) validate() error {
 // Simulate runs a campaign and reports it, after seen has seen the result.
 func (t *Trial) Simulate(c *console.Context, w *workload.Workload, out *output.Folder, cfg sim.Config, seen func(*sim.Result) error) error {
 	bar := output.NewBar(c, t.JSON, cfg.Episodes, cfg.Duration)
-	cfg.Again, cfg.Progress, cfg.Found = c.Self+" replay FILE", bar.Show, bar.Tell(cfg.Seed)
+	cfg.Progress, cfg.Found = bar.Show, bar.Tell(cfg.Seed)
 	defer c.EndSoon(bar.Status)()
 	end, err := parts.Elsewhere(c, &cfg)
 	if err != nil {

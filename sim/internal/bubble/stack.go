@@ -64,8 +64,7 @@ func LoopStacks(function string) string {
 	return strings.Join(out[:min(len(out), stacksMax)], "\n\n")
 }
 
-// AllStacks returns the stacks of all goroutines that fit into the bytes, the caller's first, without the labels of
-// [crashFile].
+// AllStacks returns the stacks of all goroutines that fit into the bytes, the caller's first, without labels.
 func AllStacks(most int) []string {
 	buf := make([]byte, min(most, max(StackBytesMax, runtime.NumGoroutine()*stackBytes)))
 	n := runtime.Stack(buf, true)

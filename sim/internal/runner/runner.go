@@ -9,18 +9,18 @@ import (
 // Episode is how one episode is run.
 type Episode struct {
 	world.Settings
-	Dog    *Watchdog // sees from outside whether the world turns
-	Number int       // of the episode, -1 for none
-	Exact  bool      // what the runtime decides is drawn too; only in exact builds
+	Dog   *Watchdog // sees from outside whether the world turns
+	Label string    // what a panic that ends the process says of the episode; "" for nothing
+	Exact bool      // what the runtime decides is drawn too; only in exact builds
 }
 
 // Run runs one episode. If its world freezes it never returns, which the watchdog notices.
 func Run(workload world.Workload, cfg *Episode) *world.Run {
 	cfg.Dog.enter(cfg.Exact)
 	cfg.Dog.start()
-	defer cfg.Dog.crash.begin(cfg)()
+	defer label(cfg.Label)()
 	with := cfg.Settings
-	with.Tape, with.Chosen = cfg.Dog.tape.Load(), cfg.Dog.crash.add
+	with.Tape = cfg.Dog.tape.Load()
 	with.Observers = append(slices.Clip(with.Observers), cfg.Dog)
 	o := world.Play(workload, &with)
 	cfg.Dog.leave()

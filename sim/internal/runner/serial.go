@@ -16,22 +16,14 @@ type Serial struct {
 	workload world.Workload
 	servers  *fakezk.Ensemble
 	memory   *world.Memory
-	crash    *crashFile
 	Tick     func()    // if set, it is called ten times a second while an episode runs
 	Frozen   error     // why the last world that stood still did
 	last     time.Time // when nothing more is to be run; zero: the context has not ended, as far as is known
 	Full     bool      // what episodes have left behind takes too much memory
 }
 
-func NewSerial(ctx context.Context, w world.Workload, of Doomed) *Serial {
-	s := Alone(ctx, w)
-	s.memory, s.crash = world.NewMemory(), newCrashFile(of)
-	return s
-}
-
-// Alone returns one that leaves nothing behind if the process dies, for few episodes.
-func Alone(ctx context.Context, w world.Workload) *Serial {
-	return &Serial{ctx: ctx, workload: w, servers: fakezk.New(fakezk.Config{})}
+func NewSerial(ctx context.Context, w world.Workload) *Serial {
+	return &Serial{ctx: ctx, workload: w, servers: fakezk.New(fakezk.Config{}), memory: world.NewMemory()}
 }
 
 // Run runs an episode. A world that stands still is left behind with its servers, and the outcome is empty. So it is
@@ -45,7 +37,7 @@ func (s *Serial) Run(cfg *Episode) *world.Run {
 			return &world.Run{}
 		}
 	}
-	cfg.Servers, cfg.Memory, cfg.Dog = s.servers, s.memory, &Watchdog{crash: s.crash}
+	cfg.Servers, cfg.Memory, cfg.Dog = s.servers, s.memory, &Watchdog{}
 	var o *world.Run
 	done := make(chan struct{})
 	go func() {
@@ -57,8 +49,7 @@ func (s *Serial) Run(cfg *Episode) *world.Run {
 		tick = func() {}
 	}
 	if why := watch(s.ctx, done, tick, func() {}, cfg.Dog); why != "" {
-		s.crash.end(false)
-		s.servers, s.memory, s.crash = fakezk.New(fakezk.Config{}), world.NewMemory(), nil
+		s.servers, s.memory = fakezk.New(fakezk.Config{}), world.NewMemory()
 		s.Frozen = fmt.Errorf("%w: %s", ErrFrozen, why)
 		return &world.Run{}
 	}
@@ -72,5 +63,3 @@ func (s *Serial) Run(cfg *Episode) *world.Run {
 }
 
 func (s *Serial) Interrupted() bool { return s.ctx.Err() != nil }
-
-func (s *Serial) End() { s.crash.end(true) }

@@ -36,6 +36,6 @@ func (t Terms) WithDefaults() (Terms, error) {
 func (t Terms) Episode(source world.Source) *Episode {
 	return &Episode{
 		Settings: world.Settings{Source: source, Faults: t.Faults, Clients: t.Clients, Ops: t.Ops, StepsMax: StepsMax},
-		Number:   -1, Dog: &Watchdog{}, Exact: bubble.Exact,
+		Dog:      &Watchdog{}, Exact: bubble.Exact,
 	}
 }

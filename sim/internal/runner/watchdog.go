@@ -19,7 +19,6 @@ type Watchdog struct {
 	beats atomic.Int64
 	busy  atomic.Bool
 	late  atomic.Bool                 // the world has to give its episode up
-	crash *crashFile                  // of that worker
 	tape  atomic.Pointer[bubble.Tape] // of its world, in exact mode
 
 	// Of the goroutine that calls frozen.
@@ -130,20 +129,17 @@ func abandonFrozen(dogs []*Watchdog) {
 
 // Guard runs work with n watchdogs at the same time, and watches them. It returns why a part of the work was left
 // undone, or "". If a world stands still it is left behind; if testing ends a worker the others go on.
-func Guard(ctx context.Context, of Doomed, n int, work func(*Watchdog), tick, halt func()) (undone string) {
+func Guard(ctx context.Context, n int, work func(*Watchdog), tick, halt func()) (undone string) {
 	dogs := make([]*Watchdog, n)
 	var workers sync.WaitGroup
 	var cut atomic.Bool
 	for i := range dogs {
-		dogs[i] = &Watchdog{crash: newCrashFile(of)}
+		dogs[i] = &Watchdog{}
 		workers.Go(func() { dogs[i].attend(work, &cut) })
 	}
 	done := make(chan struct{})
 	go func() { workers.Wait(); close(done) }()
 	frozen := watch(ctx, done, tick, halt, dogs...)
-	for _, dog := range dogs {
-		dog.crash.end(frozen == "")
-	}
 	if frozen == "" && cut.Load() {
 		return EpisodeCut
 	}

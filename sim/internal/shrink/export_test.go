@@ -24,12 +24,12 @@ func (t Terms) episode(source world.Source) *runner.Episode {
 		t.Clients = 3
 	}
 	return &runner.Episode{
-		Settings: world.Settings{Source: source, Faults: t.Faults, Clients: t.Clients, Ops: 4, StepsMax: 400}, Number: -1,
+		Settings: world.Settings{Source: source, Faults: t.Faults, Clients: t.Clients, Ops: 4, StepsMax: 400},
 	}
 }
 
 func shrinker(w world.Workload, t Terms, property string) *Shrinker {
-	return &Shrinker{Property: property, Budget: 1, Episode: t.episode, Serial: runner.Alone(context.Background(), w)}
+	return &Shrinker{Property: property, Budget: 1, Episode: t.episode, Serial: runner.NewSerial(context.Background(), w)}
 }
 
 // Within runs choices whole, and again until they become larger than what other choices give. It reports whether the
