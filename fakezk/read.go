@@ -21,8 +21,8 @@ func (c *connection) read(r *Request, reply *Response) {
 		c.resumeWatches(r)
 	case wire.OpAddWatch:
 		reply.Err = c.addWatch(r)
-	case wire.OpRemoveWatches:
-		reply.Err = c.removeWatches(r)
+	case wire.OpCheckWatches, wire.OpRemoveWatches:
+		reply.Err = c.matchWatches(r)
 	default:
 		reply.Err = wire.CodeUnimplemented
 	}

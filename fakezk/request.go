@@ -150,7 +150,7 @@ func (e *Ensemble) Admin(now int64, r *Request) Response {
 	var reply Response
 	switch r.Op {
 	case wire.OpCloseSession, wire.OpAuth, wire.OpSetWatches, wire.OpSetWatches2,
-		wire.OpAddWatch, wire.OpRemoveWatches, wire.OpCheck:
+		wire.OpAddWatch, wire.OpCheckWatches, wire.OpRemoveWatches, wire.OpCheck:
 		reply.Err = wire.CodeUnimplemented
 	default:
 		unwatched := *r

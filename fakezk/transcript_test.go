@@ -266,7 +266,7 @@ var operations = map[string]wire.Op{
 	"sync":   wire.OpSync, "ping": wire.OpPing, "close": wire.OpCloseSession,
 	"auth":       wire.OpAuth,
 	"setwatches": wire.OpSetWatches, "setwatches2": wire.OpSetWatches2, "addwatch": wire.OpAddWatch,
-	"removewatches": wire.OpRemoveWatches, "unknown": 77,
+	"checkwatches": wire.OpCheckWatches, "removewatches": wire.OpRemoveWatches, "unknown": 77,
 }
 
 // request reads: operation [path] [w] [data=…] [flags=n] [version=n] [ttl=ms] [kind=n] [acl=perms/scheme/id,…]

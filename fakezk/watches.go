@@ -77,6 +77,11 @@ func (t *watchTable) put(path string, list []watcher) {
 	}
 }
 
+// watched reports whether any connection watches a path.
+func (t *watchTable) watched(path string, _ *connection) bool {
+	return path != "" && len(t.lists[path]) > 0
+}
+
 // disarm removes a connection's watches of all modes from a path.
 func (t *watchTable) disarm(path string, c *connection) bool {
 	list := t.lists[path]
@@ -195,24 +200,29 @@ func (c *connection) armBoth(paths []string, mode watchModes) {
 	}
 }
 
-// Kinds of removeWatches (Watcher.WatcherType).
+// Kinds of checkWatches and removeWatches (Watcher.WatcherType).
 const (
 	kindChildren = 1
 	kindData     = 2
 	kindAny      = 3
 )
 
-// removeWatches removes watches of a kind.
-func (c *connection) removeWatches(r *Request) wire.Code {
+// matchWatches removes the connection's watches of a kind, or for checkWatches, which Java's client sends before it forgets
+// one of several watchers, says whether anybody has such a watch (WatchManager.containsWatcher of 3.6 to 3.8).
+func (c *connection) matchWatches(r *Request) wire.Code {
 	if r.Kind < kindChildren || r.Kind > kindAny {
 		return wire.CodeMarshalling
 	}
+	match := (*watchTable).disarm
+	if r.Op == wire.OpCheckWatches {
+		match = (*watchTable).watched
+	}
 	found := false
 	if r.Kind != kindData {
-		found = c.replica.child.disarm(r.Path, c)
+		found = match(&c.replica.child, r.Path, c)
 	}
 	if r.Kind != kindChildren {
-		found = c.replica.data.disarm(r.Path, c) || found
+		found = match(&c.replica.data, r.Path, c) || found
 	}
 	if !found {
 		return wire.CodeNoWatcher

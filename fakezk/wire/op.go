@@ -25,6 +25,7 @@ const (
 	OpMulti           Op = 14
 	OpCreate2         Op = 15
 	OpReconfig        Op = 16
+	OpCheckWatches    Op = 17
 	OpRemoveWatches   Op = 18
 	OpCreateContainer Op = 19
 	OpCreateTTL       Op = 21
@@ -80,6 +81,7 @@ var kinds = map[Op]kind{
 	OpMulti:           {"multi", writes, MultiRequest{}, MultiReply{}},
 	OpCreate2:         {"create2", writes | named, CreateRequest{}, CreateReply{}},
 	OpReconfig:        {"reconfig", writes, ReconfigRequest{}, nil},
+	OpCheckWatches:    {"checkWatches", named, PathTypeRequest{}, nil},
 	OpRemoveWatches:   {"removeWatches", 0, PathTypeRequest{}, nil},
 	OpCreateContainer: {"createContainer", writes | named, CreateRequest{}, CreateReply{}},
 	OpCreateTTL:       {"createTTL", writes | named, CreateTTLRequest{}, CreateReply{}},

@@ -91,13 +91,6 @@ final class Acls {
         s.say(Stage.outcome(() -> s.client().getChildren().forPath("/closed")));
     }
 
-    static void whoAmI(Stage s) throws Exception {
-        CuratorFramework c = s.client(builder -> builder.authorization("digest", Stage.bytes("bob:b")));
-        s.say(c.getZookeeperClient().getZooKeeper().whoAmI().stream().map(who -> who.getAuthScheme() + ":"
-            + who.getUser())
-            .sorted().collect(Collectors.joining(", ")));
-    }
-
     private static String text(List<ACL> acls) {
         return acls.stream().map(acl -> String.format("%s:%s:%x", acl.getId().getScheme(), acl.getId().getId(),
             acl.getPerms()))

@@ -11,7 +11,6 @@ import org.apache.curator.framework.schema.SchemaViolation;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.ZooDefs;
-import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.Stat;
 
 /** Single operations. */
@@ -220,21 +219,6 @@ final class Basics {
         s.sayNext(events, 1);
         s.say(sorted(whole.getChildren().forPath("/below")));
         s.say(Stage.outcome(() -> c.getData().forPath("/")));
-    }
-
-    /** What Curator has no method for. */
-    static void ephemeralsAndCounts(Stage s) throws Exception {
-        CuratorFramework c = s.client();
-        CuratorFramework bare = s.bare();
-        ZooKeeper handle = c.getZookeeperClient().getZooKeeper();
-        c.create().creatingParentsIfNeeded().withMode(CreateMode.EPHEMERAL).forPath("/a/b/c");
-        c.create().withMode(CreateMode.EPHEMERAL).forPath("/a/d");
-        s.say(sorted(handle.getEphemerals()));
-        s.say(sorted(handle.getEphemerals(s.root() + "/a/b")));
-        s.say(sorted(bare.getZookeeperClient().getZooKeeper().getEphemerals()));
-        s.say(handle.getAllChildrenNumber("/") + " below the root, " + handle.getAllChildrenNumber("/a")
-            + " below a");
-        s.say(Stage.outcome(() -> handle.getAllChildrenNumber("/none")));
     }
 
     static void schemas(Stage s) throws Exception {
