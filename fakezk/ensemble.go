@@ -65,7 +65,6 @@ type Ensemble struct {
 	edits    []edit // of the transaction that is made; memory
 	reaper   reaper
 	admin    connection
-	shaper   shaper // of Shape
 }
 
 // New returns an ensemble that has no sessions and no nodes but ZooKeeper's own.

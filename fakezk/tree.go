@@ -44,8 +44,6 @@ type node struct {
 	version, created, aversion int32 // created is ZooKeeper's internal cversion: creations below
 	owner                      int64
 	slot                       int // place in tree.owned
-
-	calling calling // what the name says, for Shape
 }
 
 // stat is DataNode.copyStat. The cversion that clients see is twice the creations, less the children that are there.

@@ -16,7 +16,6 @@ type (
 	Workload       = world.Workload
 	Violation      = world.Violation
 	Coverage       = cover.Coverage
-	FaultCoverage  = cover.FaultCoverage
 	Counterexample = replay.Counterexample
 	Replayed       = replay.Replayed
 )

@@ -63,7 +63,7 @@ func (c *campaign) of() string {
 		text += fmt.Sprintf(", near %d known ones (%016x)", len(cfg.Near), draw.DigestOf(cfg.Near))
 	}
 	if cfg.Coverage {
-		text += fmt.Sprintf(", %d states", cfg.CoverageStates)
+		text += ", coverage"
 	}
 	return text
 }

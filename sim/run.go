@@ -42,12 +42,8 @@ type Config struct {
 	// Elsewhere, if set, runs some episodes of a random campaign in another process, by [Config.RunPart]; it is called by
 	// Workers goroutines at the same time. An error ends the campaign.
 	Elsewhere func(ctx context.Context, from, episodes int) (tally.Part, error)
-	// Coverage measures how much of the world the episodes have shown, see [Coverage]. It keeps at most CoverageStates
-	// of the states. If there are more it estimates their number, with a standard error of 1.2 divided by the root of
-	// CoverageStates (Flajolet, Computing 43, 1990): 0.5 % with the default, 65,536; 2.7 % with 2,048. With 2,048 a
-	// [tally.Part] of a thousand episodes takes some 100 kB, and one of ten thousand 150 kB.
-	Coverage       bool
-	CoverageStates int
+	// Coverage notes in which ways faults could strike, and in which they did, see [Coverage].
+	Coverage bool
 	// Near are the counterexamples that episodes of strategy "near" begin like. They are of this recipe or of others of
 	// its kind, found in a build that is [Exact] if this one is. Choices that do not fit an episode are replaced by the
 	// nearest ones.
@@ -105,17 +101,17 @@ type Result struct {
 	Strategy string `json:"strategy"`
 	Seed     uint64 `json:"seed"`
 	tally.Counts
-	Asked        int             `json:"asked,omitempty"` // how many episodes were asked for; 0 if no number was
-	Short        string          `json:"short,omitempty"` // why they are fewer, or why the run ended early; else ""
-	Struck       map[string]int  `json:"faults"`          // times each fault struck
-	Verdict      Verdict         `json:"verdict"`
-	Reason       string          `json:"reason,omitempty"` // why unknown
-	Interrupted  bool            `json:"interrupted,omitempty"`
-	Coverage     *cover.Coverage `json:"coverage,omitempty"`      // nil unless [Config.Coverage] asks for it
-	Explored     *Explored       `json:"explored,omitempty"`      // which executions [Explore] has run
-	Waived       []string        `json:"waived,omitempty"`        // properties that the recipe does not promise: see [world.Terms]
-	Grants       int64           `json:"grants,omitempty"`        // on real servers: grants that last as long as a session
-	GrantsJudged int64           `json:"grants_judged,omitempty"` // those of the grants whose session was known
+	Asked        int            `json:"asked,omitempty"` // how many episodes were asked for; 0 if no number was
+	Short        string         `json:"short,omitempty"` // why they are fewer, or why the run ended early; else ""
+	Struck       map[string]int `json:"faults"`          // times each fault struck
+	Verdict      Verdict        `json:"verdict"`
+	Reason       string         `json:"reason,omitempty"` // why unknown
+	Interrupted  bool           `json:"interrupted,omitempty"`
+	Coverage     cover.Coverage `json:"coverage,omitzero"`       // nil unless [Config.Coverage] asks for it
+	Explored     *Explored      `json:"explored,omitempty"`      // which executions [Explore] has run
+	Waived       []string       `json:"waived,omitempty"`        // properties that the recipe does not promise: see [world.Terms]
+	Grants       int64          `json:"grants,omitempty"`        // on real servers: grants that last as long as a session
+	GrantsJudged int64          `json:"grants_judged,omitempty"` // those of the grants whose session was known
 
 	Violations []Found       `json:"-"` // one for each property, the likely root first: see [RootFirst]
 	Unshrunk   bool          `json:"-"` // they are as they were found: [Config.NoShrink]
@@ -166,9 +162,6 @@ func (cfg Config) WithDefaults() (Config, error) {
 		return cfg, fmt.Errorf("%w: episodes like which others begin, of which there are %d, are for strategy %s, which needs "+
 			"at least one", ErrConfig, len(cfg.Near), draw.Near)
 	}
-	if cfg.CoverageStates = cmp.Or(cfg.CoverageStates, cover.StatesMax); cfg.CoverageStates < 1 {
-		return cfg, fmt.Errorf("%w: %d states of the coverage", ErrConfig, cfg.CoverageStates)
-	}
 	cfg.Workers = cmp.Or(cfg.Workers, runtime.GOMAXPROCS(0))
 	terms, err := cfg.terms(tally.Unnumbered).WithDefaults()
 	cfg.Clients, cfg.Ops = terms.Clients, terms.Ops
@@ -214,7 +207,7 @@ func newCampaign(workload world.Workload, config Config) (*campaign, error) {
 	c := &campaign{ctx: context.Background(), workload: workload, cfg: cfg, begin: time.Now()}
 	c.part = tally.Part{Of: c.of(), Struck: make([]int, world.FaultCount)}
 	if cfg.Coverage {
-		c.part.Seen = cover.NewSights(cfg.CoverageStates)
+		c.part.Seen = cover.Coverage{}
 	}
 	c.last.Store(math.MaxInt64)
 	return c, nil
@@ -391,7 +384,7 @@ func (c *campaign) conclude(ctx context.Context) Result {
 	}
 	r.Rerun.First = c.explainRerun()
 	if p.Seen != nil && p.Frozen == "" {
-		r.Coverage = p.Seen.Coverage(p.Episodes)
+		r.Coverage = p.Seen
 	}
 	c.short(&r, interrupted)
 	c.judge(&r)
@@ -492,7 +485,7 @@ func (c *campaign) newObserver() *cover.Observer {
 	if c.part.Seen == nil {
 		return nil
 	}
-	return cover.NewObserver(c.cfg.CoverageStates)
+	return cover.NewObserver()
 }
 
 // saw adds what a worker has seen to the campaign's.
@@ -502,5 +495,5 @@ func (c *campaign) saw(k *cover.Observer) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.part.Seen.Add(k.Sights())
+	c.part.Seen.Add(k.Coverage())
 }

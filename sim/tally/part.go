@@ -47,14 +47,14 @@ type Rerun struct {
 type Part struct {
 	Of string `json:"of,omitempty"` // which campaign: parts of another do not add up with it
 	Counts
-	Struck   []int         `json:"struck,omitempty"`   // in the order of the faults
-	Failures int           `json:"failures,omitempty"` // episodes in which a property broke
-	Doubt    *Episode      `json:"doubt,omitempty"`    // the first of the undecided
-	Differed *Episode      `json:"differed,omitempty"` // the first that differed when it was run again
-	Found    []Episode     `json:"found,omitempty"`    // by property, the simplest that broke it
-	Frozen   string        `json:"frozen,omitempty"`   // why a world stands still
-	Ended    string        `json:"ended,omitempty"`    // why not all episodes were run, though none does
-	Seen     *cover.Sights `json:"seen,omitempty"`     // what [Coverage] is made of
+	Struck   []int          `json:"struck,omitempty"`   // in the order of the faults
+	Failures int            `json:"failures,omitempty"` // episodes in which a property broke
+	Doubt    *Episode       `json:"doubt,omitempty"`    // the first of the undecided
+	Differed *Episode       `json:"differed,omitempty"` // the first that differed when it was run again
+	Found    []Episode      `json:"found,omitempty"`    // by property, the simplest that broke it
+	Frozen   string         `json:"frozen,omitempty"`   // why a world stands still
+	Ended    string         `json:"ended,omitempty"`    // why not all episodes were run, though none does
+	Seen     cover.Coverage `json:"seen,omitzero"`      // nil if it was not measured
 }
 
 // Episode is one episode of a [Part]. Executions that are explored have no numbers: theirs is -1.
@@ -112,21 +112,16 @@ func (p *Part) Add(q Part) error {
 	}
 	p.Frozen, p.Ended = Least(p.Frozen, q.Frozen), Least(p.Ended, q.Ended)
 	if p.Seen == nil && q.Seen != nil {
-		p.Seen = cover.NewSights(q.Seen.States.Most)
+		p.Seen = cover.Coverage{}
 	}
-	if q.Seen != nil {
-		p.Seen.Add(q.Seen)
-	}
+	p.Seen.Add(q.Seen)
 	return nil
 }
 
 // check reports whether a part that comes from elsewhere can be added.
 func (p *Part) check() error {
-	switch {
-	case p.Struck != nil && len(p.Struck) != world.FaultCount:
+	if p.Struck != nil && len(p.Struck) != world.FaultCount {
 		return fmt.Errorf("%w: it counts %d faults, and there are %d", ErrPart, len(p.Struck), world.FaultCount)
-	case p.Seen != nil && !p.Seen.Sound():
-		return fmt.Errorf("%w: what it has seen is incomplete", ErrPart)
 	}
 	return nil
 }
@@ -292,12 +287,4 @@ func (p *Part) Strikes() map[string]int {
 		}
 	}
 	return strikes
-}
-
-// Covered is what the episodes have covered; nil if it was not measured.
-func (p *Part) Covered() *cover.Coverage {
-	if p.Seen == nil {
-		return nil
-	}
-	return p.Seen.Coverage(p.Episodes)
 }

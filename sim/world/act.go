@@ -190,7 +190,6 @@ func (p *process) carryOut(c client) *goclient.Call {
 	call := c.Arrive(w.now())
 	w.actor, w.maker = 0, nil
 	p.asks(func() string { return RequestName(call.Request.Op) + " " + requestPath(&call.Request) })
-	w.observe(func(o Observer) { o.Serves(w.view(), p.id, p.asker(call), call) })
 	return call
 }
 

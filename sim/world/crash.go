@@ -14,8 +14,7 @@ func init() {
 		name: "crash",
 		help: "a client's process dies without closing its session, and starts again with a new one",
 		find: findCrash, strike: strikeCrash,
-		names: []string{"", "last request carried out"},
-		then:  Loss | Lag | Crash,
+		then: Loss | Lag | Crash,
 	}
 	bubble.PlugExit(exitWithin)
 }

@@ -5,7 +5,6 @@ func init() {
 		name: "deposed",
 		help: "a leader is replaced and does not notice: it answers reads and syncs with old state, and no writes",
 		find: findDeposed, strike: strikeDeposed,
-		names: []string{"long", "brief"},
 		unreal: "the leader is deposed, and when a real one notices is not the trace's to say; " +
 			"--faults leader,stop has such days",
 	}

@@ -5,8 +5,7 @@ func init() {
 		name: "expiry",
 		help: "the session expires at the server (the client learns it later, perhaps much later)",
 		find: findExpiry, strike: strikeExpiry,
-		names: []string{"", "connection breaks"},
-		then:  Loss | Expiry | Lag, // a name is used again in a new session
+		then: Loss | Expiry | Lag, // a name is used again in a new session
 	}
 }
 

@@ -44,7 +44,6 @@ type fault struct {
 	name, help string
 	find       func(w *World, add func(Target))      // where it could strike now
 	strike     func(w *World, t Target, variant int) // what it does there
-	names      []string                              // the names of its variants, "" for what needs none; nil: there is one
 	victim     func(w *View, t Target) int           // the client that it strikes; nil: the target's
 	ofUser     bool                                  // it strikes one user of a client
 	then       Faults                                // what may strike what is done to recover from it, see [Faults.Then]
@@ -143,7 +142,6 @@ func (w *World) strike(kind int) bool {
 	w.fold(uint64(index)<<40 | uint64(t.client)<<20 | uint64(t.user)<<8 | uint64(variant))
 	w.happens(Event{Action: Action{Client: t.client, user: t.user}, Fault: index + 1, Variant: variant})
 	faultTable[index].strike(w, t, variant)
-	w.observe(func(o Observer) { o.Struck(w.view()) })
 	return true
 }
 

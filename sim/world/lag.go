@@ -5,7 +5,6 @@ func init() {
 		name: "lag",
 		help: "a server falls behind, so its clients read old data; or a client moves to another server",
 		find: findLag, strike: strikeLag,
-		names:  []string{"server slow", "server stuck", "client moves"},
 		victim: func(w *View, t Target) int { return t.client - w.replicas },
 		then:   Loss | Lag,
 	}
@@ -73,7 +72,6 @@ func (p *process) drawLag(c client, replica int) {
 		return
 	}
 	n := w.choose(1+lagVariants, LabelLagging)
-	w.observe(func(o Observer) { o.Connects(p.operation(), Lag, n-1) })
 	if n == 0 {
 		w.servers.SetLag(replica, false)
 		w.lag[replica] = upToDate
@@ -125,9 +123,6 @@ func strikeLag(w *World, t Target, variant int) {
 	p.held = false
 	p.clients[t.user].Break(errClosed)
 }
-
-// variantMoves is the variant of a lag in which a client leaves its server. Others are variants of the fault.
-const variantMoves = lagVariants
 
 // EqualServers reports whether nothing that can happen from now on tells two servers apart but their names. Up-to-date
 // ones are equal, unless one of them may be struck by itself: the leader by being deposed, a follower with clients by

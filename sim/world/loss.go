@@ -11,10 +11,6 @@ func init() {
 		name: "loss",
 		help: "the connection breaks; a request in flight, or a handshake, is lost before or after it was applied",
 		find: findLoss, strike: strikeLoss,
-		names: []string{
-			"reply lost", "request lost", "reset", "connection breaks", "no server", "reset later", "mute", "deaf", "refused",
-			"half open", variantUnconnected: "unconnected", variantAlone: "no server at first",
-		},
 		then: Loss | Expiry | Lag | Cancel, // a lost reply, then a server that is behind
 	}
 }
@@ -173,7 +169,6 @@ func (p *process) begin() int {
 		return beginConnected
 	}
 	how := max(0, w.choose(2*BeginVariants, LabelUnconnected)-BeginVariants)
-	w.observe(func(o Observer) { o.Connects(p.operation(), Loss, how-1) })
 	if how != beginConnected {
 		w.fold(uint64(how))
 		w.strikes(Loss.Index(), 1)
@@ -185,9 +180,3 @@ func (p *process) begin() int {
 	}
 	return how
 }
-
-// Ways in which a process begins without a connection. Other ways of a loss are those of type loss.
-const (
-	variantUnconnected uint8 = 14 + iota
-	variantAlone
-)

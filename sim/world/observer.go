@@ -1,12 +1,13 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/goclient"
-	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
 // Observer watches the runs of a world: for coverage, for a search of all executions, for a [Source] that looks before it
@@ -14,10 +15,6 @@ import (
 //
 // The world calls it on the goroutine of its loop. Who does not want to know everything embeds [Blind].
 type Observer interface {
-	// Begins is called when the world is new, Planned when its episode is drawn, of which the first choices, so many, were
-	// made by the world, and the others by the workload.
-	Begins(w *View)
-	Planned(w *View, drawn int)
 	// Turns is called at the begin of each turn of the loop, and Arrives, in the torture phase, when the world has come to a
 	// state in which something is to be chosen.
 	Turns(w *View)
@@ -25,29 +22,17 @@ type Observer interface {
 	// Chooses is called before choices of these labels: [LabelSwarm], once, for the first of them; [LabelFault]; and
 	// [LabelNext], also if there is one action only and so nothing to choose.
 	Chooses(w *View, label string)
-	// Happens is called before something happens, and Struck after it if it was the strike of a fault.
+	// Happens is called before something happens.
 	Happens(w *View, d Event)
-	Struck(w *View)
-	// Connects is called when it has been drawn how a client connects: in which of the variants of a fault that it meets then, -1
-	// for none. That is Lag, or Loss for a process that begins. The operation is the one that
-	// is under way at the client, "" for none.
-	Connects(operation string, f Faults, variant int)
-	// Serves is called when a server has carried out a request of a client, for an operation, "" for none.
-	Serves(w *View, client int, operation string, call *goclient.Call)
 }
 
 // Blind is an [Observer] that sees nothing.
 type Blind struct{}
 
-func (Blind) Begins(*View)                              {}
-func (Blind) Planned(*View, int)                        {}
-func (Blind) Turns(*View)                               {}
-func (Blind) Arrives(*View)                             {}
-func (Blind) Chooses(*View, string)                     {}
-func (Blind) Happens(*View, Event)                      {}
-func (Blind) Struck(*View)                              {}
-func (Blind) Connects(string, Faults, int)              {}
-func (Blind) Serves(*View, int, string, *goclient.Call) {}
+func (Blind) Turns(*View)           {}
+func (Blind) Arrives(*View)         {}
+func (Blind) Chooses(*View, string) {}
+func (Blind) Happens(*View, Event)  {}
 
 // observe shows something to all who watch.
 func (w *World) observe(show func(Observer)) {
@@ -63,9 +48,6 @@ func (w *World) view() *View { return (*View)(w) }
 
 // Servers is the fake ensemble: the truth about znodes, sessions and watches.
 func (w *View) Servers() *fakezk.Ensemble { return w.servers }
-
-// Changes are what was committed, in order.
-func (w *View) Changes() []Change { return w.changes }
 
 // Collect lists what can happen next.
 func (w *View) Collect() { (*World)(w).collect() }
@@ -171,67 +153,31 @@ func (w *View) Unconnected(number int) bool {
 // UnseenServer reports whether how far a server is behind will be drawn when a client connects to it.
 func (w *View) UnseenServer(replica int) bool { return w.lag[replica] == unseen }
 
-// Placed is a fault, in one of its variants, at a place of an operation of the recipe.
-type Placed struct {
-	Fault     Faults
-	Variant   uint8
-	Place     Whereabouts // of the request, or what the client does without one
-	Operation string      // of the recipe; "" between operations
-	Request   wire.Op     // that is under way; 0 if none is
+// Way is a way for a fault to hit the recipe: during which operation, and with which of its requests under way.
+type Way struct {
+	Fault     string // by name
+	Operation string // of the recipe; "" between operations
+	Request   string // that is under way; "" if none is
 }
 
-// Whereabouts is a place of a request, or of a client that has none under way.
-type Whereabouts uint8
-
-// The places of a request, and of a client that has none under way.
-const (
-	placeIdle     Whereabouts = iota
-	placeUnsent               // it waits for a connection
-	placeOnWay                // it has not reached its server
-	placeAnswered             // the server has carried it out, and the reply has not reached the client
-	placeWatching             // a watch is to tell the client when to go on
-	placeDial                 // the client connects
-	placeStart                // the process begins
-)
-
-// placeNames are in words where a request is.
-var placeNames = [...]string{
-	"idle", "before it is sent", "on its way", "carried out, not answered", "waiting with a watch", "connecting", "beginning",
+// MarshalText writes a way for JSON: its fields in their order, with | between them.
+func (w Way) MarshalText() ([]byte, error) {
+	return []byte(w.Fault + "|" + w.Operation + "|" + w.Request), nil
 }
 
-var (
-	beginVariants = []uint8{variantUnconnected, variantAlone}
-	connectLags   = []uint8{lagSlow, lagStuck}
-)
-
-// VariantName is the name of a variant of a fault, "" if there is but one.
-func (f Faults) VariantName(variant uint8) string {
-	switch names := faultTable[f.Index()].names; {
-	case int(variant) < len(names):
-		return names[variant]
-	case variant > 0:
-		return fmt.Sprintf("variant %d", variant)
+// UnmarshalText reads what [Way.MarshalText] writes.
+func (w *Way) UnmarshalText(text []byte) error {
+	parts := strings.Split(string(text), "|")
+	if len(parts) != 3 {
+		return fmt.Errorf("world: %q is no way for a fault to hit a recipe: fault|operation|request is", text)
 	}
-	return ""
+	*w = Way{parts[0], parts[1], parts[2]}
+	return nil
 }
 
-func (p Whereabouts) String() string { return placeNames[p] }
-
-// ConnectVariants are those in which a process meets a fault when it connects: it begins without a connection, or its server lags.
-func ConnectVariants(f Faults) (Whereabouts, []uint8) {
-	if f == Lag {
-		return placeDial, connectLags
-	}
-	return placeStart, beginVariants
-}
-
-// NotStruck is no variant.
-const NotStruck = -1
-
-// Placements shows what a fault finds at a target, of each process that it concerns: the variants in which it could strike, of
-// which it does one if struck is a variant.
-func (w *View) Placements(f Faults, t Target, struck int, show func(p Placed, struck bool)) {
-	at := func(p *process, c client) { w.placementsAt(f, w.under(p, c), c, t.variants, struck, show) }
+// Ways shows what a fault finds at a target, of each process that it concerns.
+func (w *View) Ways(f Faults, t Target, show func(Way)) {
+	at := func(p *process, c client) { show(p.way(f, c)) }
 	switch {
 	case f == Lag && t.client < w.replicas:
 		(*World)(w).eachClient(func(p *process, _ int, c client) {
@@ -241,14 +187,12 @@ func (w *View) Placements(f Faults, t Target, struck int, show func(p Placed, st
 		})
 	case f == Lag:
 		p := w.procs[t.client-w.replicas]
-		e := w.under(p, p.clients[t.user])
-		e.Fault, e.Variant = f, variantMoves
-		show(e, struck != NotStruck)
+		at(p, p.clients[t.user])
 	case w.Victim(f, t) < 0: // of no process in particular
 		(*World)(w).alive(func(p *process) { at(p, p.first()) })
 	case faultTable[f.Index()].ofUser:
 		p := w.procs[t.client]
-		w.placementsAt(f, w.underUser(p, p.first(), t.user), p.first(), t.variants, struck, show)
+		show(p.wayOfUser(f, p.first(), t.user))
 	default:
 		p := w.procs[t.client]
 		c := p.first()
@@ -256,16 +200,6 @@ func (w *View) Placements(f Faults, t Target, struck int, show func(p Placed, st
 			c = p.clients[t.user]
 		}
 		at(p, c)
-	}
-}
-
-func (w *View) placementsAt(f Faults, p Placed, c client, variants, struck int, show func(p Placed, struck bool)) {
-	p.Fault = f
-	for v := range variants {
-		if p.Variant = uint8(v); f == Loss {
-			p.Variant = uint8(lossOf((*World)(w), c, v))
-		}
-		show(p, v == struck)
 	}
 }
 
@@ -277,42 +211,26 @@ func (p *process) first() client {
 	return p.clients[0]
 }
 
-// under says what is under way at a client, which may be nil.
-func (w *View) under(p *process, c client) Placed {
-	if c == nil {
-		return Placed{Place: placeIdle, Operation: p.operation()}
+// way is what a fault finds at a client, which may be nil.
+func (p *process) way(f Faults, c client) Way {
+	if c != nil {
+		if call := cmp.Or(c.Sent(), c.Unanswered(), c.Queued()); call != nil {
+			return Way{f.String(), p.asker(call), RequestName(call.Request.Op)}
+		}
 	}
-	switch sent, waits, queued := c.Sent(), c.Unanswered(), c.Queued(); {
-	case sent != nil:
-		return p.placed(sent, placeOnWay)
-	case waits != nil:
-		return p.placed(waits, placeAnswered)
-	case queued != nil:
-		return p.placed(queued, placeUnsent)
-	case c.Watches() > 0:
-		return Placed{Place: placeWatching, Operation: p.operation()}
-	}
-	return Placed{Place: placeIdle, Operation: p.operation()}
+	return Way{Fault: f.String(), Operation: p.operation()}
 }
 
-// underUser says what is under way for one user of a client.
-func (w *View) underUser(p *process, c client, user int) Placed {
-	e, mine := w.under(p, c), ""
+// wayOfUser is what a fault of one user of a client finds there: only requests of that user's operation count.
+func (p *process) wayOfUser(f Faults, c client, user int) Way {
+	way, mine := p.way(f, c), ""
 	if op := p.opOf(user); op != nil {
 		mine = op.Name
 	}
-	if e.Request == 0 || e.Operation != mine {
-		e.Operation, e.Request = mine, 0
-		if e.Place = placeIdle; c != nil && c.Watches() > 0 {
-			e.Place = placeWatching
-		}
+	if way.Request == "" || way.Operation != mine {
+		way.Operation, way.Request = mine, ""
 	}
-	return e
-}
-
-// placed says that a request is at a place.
-func (p *process) placed(call *goclient.Call, place Whereabouts) Placed {
-	return Placed{Place: place, Operation: p.asker(call), Request: call.Request.Op}
+	return way
 }
 
 // asker is the operation on whose behalf a request is sent, "" if none is: the client's own, and those of goroutines that
@@ -332,16 +250,4 @@ func (p *process) operation() string {
 		}
 	}
 	return ""
-}
-
-// Believed reports whether a living process believes to have a session.
-func (w *View) Believed(session int64) bool {
-	for _, p := range w.procs {
-		for _, c := range p.clients {
-			if !p.crashed && c.Session() == session {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -5,8 +5,7 @@ func init() {
 		name: "pause",
 		help: "a client stops, as in a long garbage collection: nothing reaches it, its timers stop, and time goes on",
 		find: findPause, strike: strikePause,
-		names: []string{"beyond the session timeout", "within the session timeout"},
-		then:  Loss | Expiry,
+		then: Loss | Expiry,
 	}
 }
 

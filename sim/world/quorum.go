@@ -5,7 +5,6 @@ func init() {
 		name: "quorum",
 		help: "there is no majority for a while: connections close, and nothing is written or expires; then session timeouts start anew",
 		find: findQuorum, strike: strikeQuorum,
-		names: []string{"short", "beyond the session timeout"},
 		unreal: "the servers lose their majority, and when a real leader gives up is not the trace's to say; " +
 			"--faults kill,stop has such days",
 	}

@@ -14,7 +14,6 @@ func init() {
 		name: "stall",
 		help: "the goroutines of one user do not run: a reply, an event or a cancellation waits in its channel while others go on",
 		find: findStall, strike: strikeStall,
-		names:  []string{"long", "short"},
 		ofUser: true,
 		then:   Loss | Expiry | Cancel, // what is told first came later
 	}

@@ -5,8 +5,7 @@ func init() {
 		name: "time",
 		help: "time moves while others are running",
 		find: findTime, strike: strikeTime,
-		names: []string{"20 ms", "1 s", "beyond the session timeout"},
-		then:  Loss | Expiry,
+		then: Loss | Expiry,
 	}
 }
 

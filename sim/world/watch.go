@@ -5,8 +5,7 @@ func init() {
 		name: "watch",
 		help: "a watch event is delayed, or lost with its connection and then re-armed or missed",
 		find: findWatch, strike: strikeWatch,
-		names: []string{"held back", "lost"},
-		then:  Loss | Expiry,
+		then: Loss | Expiry,
 	}
 }
 

@@ -203,7 +203,6 @@ func newWorld(cfg *Settings) *World {
 	if w.trace != nil {
 		w.record = newRecord()
 	}
-	w.observe(func(o Observer) { o.Begins(w.view()) })
 	return w
 }
 
@@ -219,13 +218,11 @@ func (w *World) setUp(workload Workload) {
 	drawWorld(w)
 	w.servers.OnCommit = w.committed
 	w.servers.OnEvent = w.eventSent
-	drawn := len(w.source.made)
 	w.terms = workload.Terms()
 	w.places = w.terms.places()
 	w.door, w.tellsTime = w.terms.Door, w.terms.TellsTime && !w.terms.Door.Wired()
 	plan := w.plan(Root0)
 	w.episode, w.followed = workload.Plan(plan), plan.Follows
-	w.observe(func(o Observer) { o.Planned(w.view(), drawn) })
 	number := bubble.Number()
 	if w.door != InProcess || w.trace != nil {
 		w.bubble = number

@@ -93,9 +93,6 @@ func (p *Plan) runPart(ctx context.Context, r *UnitResult) error {
 	return nil
 }
 
-// statesKept bounds the states that a part has, so that it is some tens of kilobytes.
-const statesKept = 2048
-
 // Config returns what package sim needs to run a job: by [sim.Config.RunPart], or whole by [sim.Run].
 func (p *Plan) Config(job int) (*workload.Workload, sim.Config, error) {
 	if job < 0 || job >= len(p.list) {
@@ -112,7 +109,7 @@ func (p *Plan) Config(job int) (*workload.Workload, sim.Config, error) {
 	faults, err := world.ParseFaults(j.Faults)
 	return w, sim.Config{
 		Strategy: j.Strategy, Seed: j.Seed, Episodes: j.Episodes, Faults: faults, NoFaultsAtAll: true,
-		Clients: j.Clients, Ops: j.Ops, Workers: 1, Coverage: true, CoverageStates: statesKept, Near: p.near(j),
+		Clients: j.Clients, Ops: j.Ops, Workers: 1, Coverage: true, Near: p.near(j),
 	}, err
 }
 

@@ -1,2 +1,2 @@
-// Package cover notes what episodes have shown of the world, in a form in which several add up, and says how much that is.
+// Package cover notes in which ways faults could hit the recipe in the episodes of a campaign, and in which they did.
 package cover

@@ -100,7 +100,6 @@ func PrintResult(w io.Writer, r sim.Result, stories []string, backend string, s 
 	if r.Coverage != nil && r.Verdict != sim.VerdictViolation {
 		say("", r.Coverage.String())
 	}
-	say("one more minute: about ", minuteLine(r))
 	say("", rerunLine(r.Rerun))
 	say("", wireLine(r))
 	say("barred, as the simulated world has no other network: ", strings.Join(r.Barred, "; "))
@@ -153,14 +152,6 @@ func CountLine(r sim.Result) string {
 // rate is how many episodes were run a second, while none was minimised.
 func rate(r sim.Result) float64 {
 	return float64(r.Episodes) / max(cmp.Or(r.Running, r.Elapsed).Seconds(), 1e-9)
-}
-
-// minuteLine says what another minute would be worth, of a pass whose coverage is known.
-func minuteLine(r sim.Result) string {
-	if r.Coverage == nil || r.Verdict == sim.VerdictViolation {
-		return ""
-	}
-	return fmt.Sprintf("%.0f further episodes", 60*rate(r))
 }
 
 // episodesOf says how many episodes were run, and of how many if these are fewer than were asked for.
