@@ -16,7 +16,7 @@ MODULES := $(patsubst %/go.mod,%,. $(shell git ls-files '*/go.mod'))
 PACKAGES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 2)))
 TEST     := GOMAXPROCS=1 GOGC=400 $(GO)
 V        ?=
-EACH      = set -e; for module in $(MODULES); do (cd $$module && $(1)); done
+EACH      = failed=; for module in $(MODULES); do (cd $$module && $(1)) || failed=1; done; test -z "$$failed"
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-9s %s\n", $$1, $$2}'

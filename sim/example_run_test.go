@@ -58,9 +58,10 @@ func ExampleRun() {
 	//     0    0.000s  c2  > acquire()
 	//     1    0.000s  c1  create       /t/lock  ok
 	//     1    0.000s  c1  < acquire()  ok: 0
-	//     1    0.000s  c1  > release()
 	//     2    0.000s  c2  create       /t/lock  zk: node already exists
-	//     3    0.000s  c1  delete       /t/lock  ok
-	//     3    0.000s  c1  < release()  ok
-	//     4    0.000s  c2  exists+watch /t/lock  zk: node does not exist
+	//     3    0.000s  c1  write        accepted with token 0
+	//     3    0.000s  c1  > release()
+	//     4    0.000s  c1  delete       /t/lock  ok
+	//     4    0.000s  c1  < release()  ok
+	//     5    0.000s  c2  exists+watch /t/lock  zk: node does not exist
 }

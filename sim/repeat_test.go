@@ -75,7 +75,7 @@ func notExact(t *testing.T) {
 }
 
 // Who races is told so: a passing campaign says in how many of the episodes that were run again
-// equal choices gave another run, and where the goroutines stood that ran together.
+// equal choices gave another run, where the two part, and that exact mode decides it.
 func TestRacingRecipeIsNoticed(t *testing.T) {
 	notExact(t)
 	testkit.ManyWorlds(t)
@@ -89,8 +89,8 @@ func TestRacingRecipeIsNoticed(t *testing.T) {
 	if d := r.Rerun.First; !strings.Contains(d.One+d.Other, "exists") {
 		t.Errorf("the runs part with %q and %q", d.One, d.Other)
 	}
-	if !strings.Contains(r.Rerun.First.String(), "racing.Lock") {
-		t.Errorf("nobody is named: %s", r.Rerun.First)
+	if !strings.Contains(r.Rerun.First.String(), "exact mode") {
+		t.Errorf("it does not say what helps: %s", r.Rerun.First)
 	}
 }
 

