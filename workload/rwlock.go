@@ -76,12 +76,6 @@ func RWLock(new func(c recipes.Conn, path string) RWLocker, opts ...Option) *Wor
 	return rwContest.workload(new, opts)
 }
 
-// The ways to hold a read/write lock, by their places in the contest.
-const (
-	writing = iota
-	reading
-)
-
 var rwContest = contest[RWLocker, rwRecipe]{
 	kind: "rwlock", model: linearizability.RWLock(),
 	ways: []way[RWLocker, rwRecipe]{{

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"math/bits"
-	"slices"
 	"strings"
 
 	"github.com/zktorture/zktorture/internal/faultset"
@@ -161,13 +160,6 @@ func (w *World) targeted(t Target) (*process, client) {
 // strikes counts n strikes of a fault.
 func (w *World) strikes(index, n int) {
 	w.struck[index] += n
-}
-
-// busy reports whether an operation is under way.
-func busy(w *World) bool {
-	return slices.ContainsFunc(w.procs, func(p *process) bool {
-		return !p.crashed && slices.ContainsFunc(p.users, func(u *User) bool { return u.op != nil })
-	})
 }
 
 // NthFault returns the n-th (from 1) striking fault of the episode.

@@ -1,9 +1,8 @@
 """The fixture zktorture of pytest: a ZooKeeper in memory (torture serve), clean for each test, that fails on request."""
 
 import json
-import os
+import shutil
 import subprocess
-import sysconfig
 from urllib import error, parse, request
 
 import pytest
@@ -46,7 +45,8 @@ def pytest_addoption(parser):
 
 @pytest.fixture(scope="session")
 def zktorture_servers(pytestconfig):
-    torture = os.path.join(sysconfig.get_path("scripts"), "torture")
+    torture = shutil.which("torture") or pytest.fail(
+        "torture is not on PATH: go install github.com/zktorture/zktorture/cmd/torture@latest")
     command = [torture, "serve", "--control", "127.0.0.1:0", *pytestconfig.getini("zktorture_args")]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         ready = process.stdout.readline() or pytest.fail("torture serve did not start; its standard error says why")
