@@ -75,13 +75,13 @@ func TestExactBuildsUsersOwnCommand(t *testing.T) {
 	dir := usersModule(t, map[string]string{"main.go": `package main
 
 import (
+	"github.com/zktorture/zktorture/cmd/command"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture"
 	"github.com/zktorture/zktorture/workload"
 )
 
 func main() {
-	zktorture.Main(&workload.Kind{Name: "lock", Recipes: []workload.Entry{{Recipe: "mine", New: func() *workload.Workload {
+	command.Main(&workload.Kind{Name: "lock", Recipes: []workload.Entry{{Recipe: "mine", New: func() *workload.Workload {
 		return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return recipes.NewLock(c, path) },
 			workload.Named("mine"))
 	}}}})

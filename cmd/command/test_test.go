@@ -90,17 +90,18 @@ func usersModule(t *testing.T, files map[string]string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mod, err := os.ReadFile("../../go.mod")
+	mod, err := os.ReadFile("../go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, err := os.ReadFile("../../go.sum")
+	sum, err := os.ReadFile("../go.sum")
 	if err != nil {
 		t.Fatal(err)
 	}
-	const module = "github.com/zktorture/zktorture"
-	files["go.mod"] = strings.Replace(string(mod), "module "+module, "module example.com/mine", 1) +
-		"\nrequire " + module + " v0.0.0\nreplace " + module + " => " + strconv.Quote(root) + "\n"
+	const library, command = "github.com/zktorture/zktorture", "github.com/zktorture/zktorture/cmd"
+	files["go.mod"] = strings.Replace(string(mod), "module "+command, "module example.com/mine", 1) +
+		"\nrequire " + command + " v0.0.0\nreplace " + library + " => " + strconv.Quote(root) +
+		"\nreplace " + command + " => " + strconv.Quote(filepath.Join(root, "cmd")) + "\n"
 	files["go.sum"] = string(sum)
 	dir := t.TempDir()
 	for name, text := range files {
