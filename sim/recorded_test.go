@@ -14,7 +14,7 @@ import (
 
 // Whole campaigns are the same in every build, with all that a strategy makes of one episode for the next: the hash of a
 // campaign of each kind with default settings is written down, and so is that nothing breaks. Short campaigns are compared
-// always, those of 3000 episodes with ZKTORTURE_THOROUGH=all (make thorough) and when they are written anew:
+// always, those of 3000 episodes with ZKTORTURE_THOROUGH=all and when they are written anew:
 // go test ./sim -run RecordedCampaigns -update.
 func TestRecordedCampaigns(t *testing.T) {
 	compareCampaigns(t, "testdata/campaigns.txt", func(w *workload.Workload) *workload.Workload { return w })
