@@ -22,8 +22,8 @@
 // An [Option], such as [Unfair] or [Beside], says what the recipe does not promise, or what it needs. If it is of no
 // kind that is there, implement [Episode], and make a workload of it with [Own]. What users contend for is a [Role]: it
 // has a user take it, use it as long as it believes to hold it ([Held]), and give it back, and the judge knows who held
-// it, and when ([View.Holds]), whose example is a whole kind. examples/publisher and examples/ratelimit are two others,
-// and package cluster has kinds that are judged at rest ([Script.Rest]).
+// it, and when ([View.Holds]), whose example is a whole kind. examples/publisher is another one, and package cluster has
+// kinds that are judged at rest ([Script.Rest]).
 //
 // # Code that cannot take an interface
 //
