@@ -22,7 +22,7 @@ var anyKind = []Promise{
 func (j *Judgement) ownerless(v *View, w simWorld) {
 	j.Add(v.Stuck()...)
 	path, maker, known := w.abandoned(v.Ops, "/", func(_ string, by *world.Op) bool {
-		failed := by.Outcome == world.Fail && !Disconnected(by.Err) && !v.terms.expects(by.Err)
+		failed := by.Outcome == world.Fail && !Disconnected(by.Err)
 		return !v.lives(by) || !(v.terms != nil && v.terms.closes) && (!failed || slices.ContainsFunc(v.Ops, func(op *world.Op) bool {
 			return clientID(op) == clientID(by) && op.Call > by.Call && op.Outcome == world.OK
 		}))

@@ -57,12 +57,11 @@ func Barrier(new func(c recipes.Conn, path string) BarrierRecipe, opts ...Option
 // barrierEpisode is one planned episode.
 type barrierEpisode struct {
 	Script[string] // names of operations
-	new            maker[BarrierRecipe]
 }
 
-func planBarrier(p *world.Plan, path string, new maker[BarrierRecipe]) *barrierEpisode {
-	e := &barrierEpisode{Script: NewScript[string](p, path), new: new}
-	e.Draw(p, p.Ops, oneOf("wait", "shut", "wait", "open", "shut", "wait"))
+func planBarrier(p *world.Plan, path string) Episode {
+	e := &barrierEpisode{NewScript[string](p, path)}
+	e.Draw(p, p.Ops, OneOf("wait", "shut", "wait", "open", "shut", "wait"))
 	e.turns[0] = append(e.turns[0], "open")
 	e.Afresh(p)
 	return e
@@ -93,15 +92,12 @@ func surelyOpen(all []*world.Op) bool {
 }
 
 func (e *barrierEpisode) Run(u User) {
-	gate := e.new(u.Conn(), e.Path)
+	gate := e.Make(u).(BarrierRecipe)
 	e.AtDeath(u, func() { e.Over(u, gate) })
 	for name := range e.Turns(u) {
 		operateBarrier(u, gate, name)
 	}
-	e.Finally(u, func() *world.Op { return operateBarrier(u, gate, "open") }, func() {
-		e.Over(u, gate)
-		gate = e.new(u.Conn(), e.Path)
-	})
+	e.Finally(u, func() *world.Op { return operateBarrier(u, gate, "open") })
 	e.Over(u, gate)
 }
 

@@ -60,7 +60,7 @@ func TestBeliefs(t *testing.T) {
 		{"a recipe that cannot tell, not told", struct{ Locker }{}, 0, informed{}, true, false},
 		{"a recipe that cannot tell, told", struct{ Locker }{}, 0, informed{times: 1, earlier: true}, false, false},
 	} {
-		h := &Held{user: test.told, by: able[believer](&terms{}, test.recipe),
+		h := &Held{user: test.told, by: believerOf(test.recipe),
 			op: &world.Op{Name: "acquire", Return: 1, ExpiriesSeen: test.granted}}
 		if goesOn := h.Believes(); goesOn != test.goesOn || (len(h.found) > 0) != test.accused {
 			t.Errorf("%s: goes on: %v, accused of %v", test.name, goesOn, h.found)

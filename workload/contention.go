@@ -20,7 +20,7 @@ import (
 // holding is the end of a judgement of what is held: progress, errors, leaks and the history.
 func (j *Judgement) holding(v *View, r Role, m linearizability.Model, h linearizability.History) {
 	j.Add(lockProgress(v, r)...)
-	j.Add(v.UnexpectedErrors(isGone)...)
+	j.Add(v.UnexpectedErrors(Gone)...)
 	if len(j.Violations) == 0 {
 		j.Add(v.Leaks()...)
 		j.Check(v, m, h)
@@ -106,7 +106,7 @@ func fencing(v *View, holds []Hold, r Role, ordered pair) []sim.Violation {
 			if a.Token == 0 || b.Token == 0 || a.To > b.From || a.Token < b.Token || !ordered(a, b) {
 				continue
 			}
-			return broken("fencing", []*world.Op{a.Op, b.Op},
+			return Broken("fencing", []*world.Op{a.Op, b.Op},
 				"%s was granted %s at %s with token %d, after %s at %s with token %d: the token did not grow",
 				Who(b.Op), r.Noun, v.Moment(b.From), b.Token, Who(a.Op), v.Moment(a.From), a.Token)
 		}
@@ -294,7 +294,7 @@ func (j *Judgement) idle(v *View, wants func(*world.Op) bool, holds []Hold, capa
 		for _, moment := range v.moments(op, holds) {
 			from, free := freeUntil(moment, op.Call, holds, capacity)
 			if faultFree, _ = v.FaultFree(from, moment); free && faultFree >= idleMax {
-				j.Add(broken("idle", []*world.Op{op},
+				j.Add(Broken("idle", []*world.Op{op},
 					"%s waits in %s from %s to %s although %s what it waits for, and no fault is in effect for %v",
 					Who(op), op.Name, v.Moment(from), v.Moment(moment), few, faultFree)...)
 				return
@@ -328,7 +328,7 @@ func (j *Judgement) tries(v *View, holds []Hold) {
 			if h.Op == op || from >= to || beside < tryMax {
 				continue
 			}
-			j.Add(broken("try-waits", []*world.Op{op, h.Op},
+			j.Add(Broken("try-waits", []*world.Op{op, h.Op},
 				"%s tries in %s from %s on, and waits for %v although no fault is in effect: %s holds it from %s%s",
 				Who(op), op.Name, v.Moment(op.Call), beside, Who(h.Op), v.Moment(h.From), until(v, h))...)
 			return

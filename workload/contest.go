@@ -12,21 +12,18 @@ import (
 
 // contest is a kind of recipe for which users contend: they take something, use it as long as they believe that they
 // hold it, and give it back. All that differs from kind to kind is here, and what is nil is not done. T is what the
-// kind's constructors make, and R that with what it can do beside, see [able].
-type contest[T any, R keeper] struct {
+// kind's constructors make.
+type contest[T any] struct {
 	kind   string
 	model  linearizability.Model
-	ways   []way[T, R] // to hold it; the first also of a second object
-	places int         // how many may hold it at once; 0: one, or as exclude says
-	asks   bool        // turns may ask something, and while they hold
+	ways   []way[T] // to hold it; the first also of a second object
+	places int      // how many may hold it at once; 0: one, or as exclude says
 
-	// What uses are called, and what is used; uses is in place of with.
-	note, with string
-	uses       func(p *contestant[T, R], h *Held) string
-	// What is done before a turn, between two uses, and after all.
-	before  func(p *contestant[T, R], t contestTurn) (goesOn bool)
-	between func(p *contestant[T, R], h *Held)
-	after   func(p *contestant[T, R], h *Held, t contestTurn)
+	note, with string // what uses are called, and what is used; without it holders write to a guarded resource
+	// ask asks something, in place of a turn, or while it is held; false if the recipe cannot tell.
+	ask func(p *contestant[T]) bool
+	// What is done between two uses, and after all.
+	between, after func(p *contestant[T], h *Held)
 
 	// Which holds exclude each other, and have tokens that grow; the holds and their history, if
 	// not those of the first way; and who is excused from herds.
@@ -34,26 +31,21 @@ type contest[T any, R keeper] struct {
 	holds            func(v *View) []Hold
 	history          func(v *View) linearizability.History
 	excused          func(maker, op *world.Op) bool
-	// What is judged besides: before order, and at the end.
-	judge, finish func(e *contestEpisode[T, R], j *Judgement, v *View, holds []Hold)
+	// What is judged besides.
+	judge func(e *contestEpisode[T], j *Judgement, v *View, holds []Hold)
 }
 
 // way is a way to hold something.
-type way[T any, R keeper] struct {
+type way[T any] struct {
 	Role
 	take, give func(T, context.Context) error
-	tries      func(r *R) func(context.Context) (bool, error) // nil of a recipe that cannot
+	tries      func(recipe any) trying // nil: it cannot be tried
 }
 
-// keeper is a recipe with what it can do, of which users hold something.
-type keeper interface{ held() holder }
-
-func (h holder) held() holder { return h }
-
 // workload is the workload of the kind for the recipes that new makes.
-func (c *contest[T, R]) workload(new maker[T], opts []Option) *Workload {
-	plan := func(p *world.Plan, path string, new maker[T]) *contestEpisode[T, R] {
-		return &contestEpisode[T, R]{Script: planScript(p, path, 4, c.draw), contest: c, new: new}
+func (c *contest[T]) workload(new func(recipes.Conn, string) T, opts []Option) *Workload {
+	plan := func(p *world.Plan, path string) Episode {
+		return &contestEpisode[T]{Script: planScript(p, path, 4, c.draw), contest: c}
 	}
 	return workloadOf(c.kind, c.model, new, plan, opts)
 }
@@ -68,13 +60,13 @@ type contestTurn struct {
 	cancelGive bool
 }
 
-func (c *contest[T, R]) draw(p *world.Plan, label string) (t contestTurn) {
+func (c *contest[T]) draw(p *world.Plan, label string) (t contestTurn) {
 	several := len(c.ways) > 1
 	if several {
 		t.way = p.Part(len(c.ways), label)
 	}
 	t.special = p.Choose(4, label) == 3
-	t.inside = c.asks && p.Choose(4, label) == 3
+	t.inside = c.ask != nil && p.Choose(4, label) == 3
 	t.uses = [...]int{1, 2, 0}[p.Choose(3, label)]
 	if several { // these choices decide nothing any more: without them recorded seeds would mean other episodes
 		p.Choose(8, label)
@@ -91,37 +83,36 @@ func (c *contest[T, R]) draw(p *world.Plan, label string) (t contestTurn) {
 }
 
 // contestEpisode is one planned episode.
-type contestEpisode[T any, R keeper] struct {
+type contestEpisode[T any] struct {
 	Script[contestTurn]
-	contest *contest[T, R]
-	new     maker[T]
+	contest *contest[T]
 	guarded resource // what is written to by holders
 }
 
 // contestant is a user with a recipe.
-type contestant[T any, R keeper] struct {
+type contestant[T any] struct {
 	User
-	of   *contestEpisode[T, R]
+	of   *contestEpisode[T]
 	made T
-	can  R
+	holder
 }
 
 // make makes a recipe at a path for a user.
-func (e *contestEpisode[T, R]) make(u User, c recipes.Conn, path string) *contestant[T, R] {
-	made := e.new(c, path)
-	return &contestant[T, R]{User: u, of: e, made: made, can: able[R](&e.terms, made)}
+func (e *contestEpisode[T]) make(u User, c recipes.Conn, path string) *contestant[T] {
+	made := e.Script.make(c, path).(T)
+	return &contestant[T]{User: u, of: e, made: made, holder: holderOf(made)}
 }
 
 // call is a method of the user's recipe.
-func (p *contestant[T, R]) call(f func(T, context.Context) error) func(context.Context) error {
+func (p *contestant[T]) call(f func(T, context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error { return f(p.made, ctx) }
 }
 
-func (e *contestEpisode[T, R]) Run(u User) {
+func (e *contestEpisode[T]) Run(u User) {
 	p, w := e.make(u, u.Conn(), e.Path), &e.contest.ways[0]
 	kit := e.kit(u, func(c recipes.Conn, path string) secondObject {
 		inner := e.make(u, c, path)
-		return secondObject{recipe: inner.made, holder: inner.can.held(), take: inner.call(w.take), give: inner.call(w.give)}
+		return secondObject{recipe: inner.made, holder: inner.holder, take: inner.call(w.take), give: inner.call(w.give)}
 	})
 	over := func() {
 		kit.end()
@@ -132,23 +123,20 @@ func (e *contestEpisode[T, R]) Run(u User) {
 		if e.terms.shared() {
 			u.Do("come", func() string { return "to " + w.Noun })
 		}
-		if e.contest.before == nil || e.contest.before(p, turn) {
+		if ask := e.contest.ask; ask == nil || !turn.special || !ask(p) {
 			p.turn(turn, kit)
 		}
 	}
 	e.Finally(u, func() *world.Op {
-		return taking(u, p.can.held(), w.Acquire, p.call(w.take), w.Release, p.call(w.give))
-	}, func() {
-		e.Over(u, p.made)
-		*p = *e.make(u, u.Conn(), e.Path)
+		return taking(u, p.holder, w.Acquire, p.call(w.take), w.Release, p.call(w.give))
 	})
 	over()
 }
 
-func (p *contestant[T, R]) turn(t contestTurn, kit *kit) {
+func (p *contestant[T]) turn(t contestTurn, kit *kit) {
 	c := p.of.contest
 	name, m := c.ways[t.way].method(p, t.special)
-	h, _ := take(p.User, p.can.held(), name, m)
+	h, _ := take(p.User, p.holder, name, m)
 	if h == nil {
 		return
 	}
@@ -161,17 +149,20 @@ func (p *contestant[T, R]) turn(t contestTurn, kit *kit) {
 		}
 	}
 	kit.play(t.interludes, func() bool { return p.use(h) })
+	if t.inside {
+		c.ask(p)
+	}
 	if c.after != nil {
-		c.after(p, h, t)
+		c.after(p, h)
 	}
 	w := &c.ways[t.way]
 	h.giveBack(w.Release, p.call(w.give), t.cancelGive)
 }
 
 // method is how to take it: by a try, if the turn is one and the recipe can.
-func (w *way[T, R]) method(p *contestant[T, R], try bool) (name string, m method) {
+func (w *way[T]) method(p *contestant[T], try bool) (name string, m method) {
 	if try && w.tries != nil {
-		if tries := w.tries(&p.can); tries != nil {
+		if tries := w.tries(p.made); tries != nil {
 			return w.Try, method{try: tries}
 		}
 	}
@@ -179,21 +170,21 @@ func (w *way[T, R]) method(p *contestant[T, R], try bool) (name string, m method
 }
 
 // use uses what is held, if its user believes that it is.
-func (p *contestant[T, R]) use(h *Held) bool {
+func (p *contestant[T]) use(h *Held) bool {
 	c := p.of.contest
 	if !h.Believes() {
 		return false
 	}
 	p.Do(c.note, func() string {
-		if c.uses == nil {
+		if c.with != "" {
 			return c.with
 		}
-		return c.uses(p, h)
+		return p.of.guarded.write(h)
 	})
 	return true
 }
 
-func (e *contestEpisode[T, R]) Judge(v *View) Judgement {
+func (e *contestEpisode[T]) Judge(v *View) Judgement {
 	c, j, holds := e.contest, e.Judging(v), e.holds(v)
 	r, places := c.ways[0].Role, max(c.places, 1)
 	j.Add(c.crowd(v, holds, r)...)
@@ -209,20 +200,17 @@ func (e *contestEpisode[T, R]) Judge(v *View) Judgement {
 	c.order(v, &j)
 	j.herds(v, places, c.excused)
 	j.holding(v, r, c.model, e.History(v))
-	if c.finish != nil {
-		c.finish(e, &j, v, holds)
-	}
 	return j
 }
 
 // inner adds what is wrong with the holds of second objects.
-func (c *contest[T, R]) inner(v *View, j *Judgement) {
+func (c *contest[T]) inner(v *View, j *Judgement) {
 	holds := v.Holds(theInner)
 	j.Add(c.crowd(v, holds, theInner)...)
 	j.Add(fencing(v, holds, theInner, c.inOrder())...)
 }
 
-func (e *contestEpisode[T, R]) holds(v *View) []Hold {
+func (e *contestEpisode[T]) holds(v *View) []Hold {
 	if e.contest.holds != nil {
 		return e.contest.holds(v)
 	}
@@ -231,7 +219,7 @@ func (e *contestEpisode[T, R]) holds(v *View) []Hold {
 
 // History is the episode for the kind's model. What happened outside of operations is in it as
 // releases of unknown outcome: a holder's death, or the end of its session.
-func (e *contestEpisode[T, R]) History(v *View) linearizability.History {
+func (e *contestEpisode[T]) History(v *View) linearizability.History {
 	if e.contest.history != nil {
 		return e.contest.history(v)
 	}
@@ -239,7 +227,7 @@ func (e *contestEpisode[T, R]) History(v *View) linearizability.History {
 }
 
 // waits reports whether an operation waits to hold it.
-func (c *contest[T, R]) waits(op *world.Op) bool {
+func (c *contest[T]) waits(op *world.Op) bool {
 	for i := range c.ways {
 		if c.ways[i].waits(op) {
 			return true
@@ -248,7 +236,7 @@ func (c *contest[T, R]) waits(op *world.Op) bool {
 	return false
 }
 
-func (c *contest[T, R]) inOrder() pair {
+func (c *contest[T]) inOrder() pair {
 	if c.ordered == nil {
 		return always
 	}
@@ -256,7 +244,7 @@ func (c *contest[T, R]) inOrder() pair {
 }
 
 // crowd: no more hold it at once than may.
-func (c *contest[T, R]) crowd(v *View, holds []Hold, r Role) []sim.Violation {
+func (c *contest[T]) crowd(v *View, holds []Hold, r Role) []sim.Violation {
 	switch {
 	case c.places > 0:
 		return crowding(v, holds, c.ways[0].Noun, c.places)
@@ -268,7 +256,7 @@ func (c *contest[T, R]) crowd(v *View, holds []Hold, r Role) []sim.Violation {
 
 // order: it is not granted while as many older znodes are there as there are places, one of them of
 // an operation that waits and is in its way.
-func (c *contest[T, R]) order(v *View, j *Judgement) {
+func (c *contest[T]) order(v *View, j *Judgement) {
 	queue, known := v.contenders()
 	if !j.Judges("order", known) {
 		return
@@ -286,7 +274,7 @@ func (c *contest[T, R]) order(v *View, j *Judgement) {
 			why = fmt.Sprintf("%d older znodes were there, among them %s of %s, which was waiting",
 				older, y.path, Who(y.op))
 		}
-		j.Add(broken("order", []*world.Op{y.op, x.op},
+		j.Add(Broken("order", []*world.Op{y.op, x.op},
 			"%s was granted %s at step %d%s for %s, although %s",
 			Who(x.op), c.ways[0].Noun, world.StepOf(x.op.Return), by, x.path, why)...)
 		return
@@ -295,7 +283,7 @@ func (c *contest[T, R]) order(v *View, j *Judgement) {
 
 // overtaken returns a znode of an operation that waited, and was in the way, when something was granted to a younger
 // one, and how many older ones there were; of a kind without places only such as were in the way.
-func (c *contest[T, R]) overtaken(v *View, queue contenders, x contender) (found *contender, older int) {
+func (c *contest[T]) overtaken(v *View, queue contenders, x contender) (found *contender, older int) {
 	queue = queue.there(world.StepOf(x.op.Return))
 	for i := range queue {
 		y := &queue[i]

@@ -23,9 +23,8 @@ import (
 
 // counterKind is the table's line for this kind, see [Kind].
 var counterKind = Kind{
-	Name:     "counter",
-	Model:    linearizability.Counter(),
-	optional: optionally[counterRecipe](),
+	Name:  "counter",
+	Model: linearizability.Counter(),
 	Promises: []Promise{
 		{
 			Text: "the counter is linearizable; additions of unknown outcome may have taken effect or not",
@@ -54,19 +53,14 @@ type Adder interface {
 	Get(ctx context.Context) (int64, error)
 }
 
-// counterRecipe is a counter with what it says of itself, see [able].
-type counterRecipe struct {
-	Adder
-	Says interface {
+// adds reports whether a counter adds what is negative, and tells the sum.
+func adds(counter Adder) (negative, sum bool) {
+	if c, says := can[interface {
 		Adds() (negative, sum bool)
+	}](counter, "Adds"); says {
+		return c.Adds()
 	}
-}
-
-func (c counterRecipe) adds() (negative, sum bool) {
-	if c.Says == nil {
-		return true, true
-	}
-	return c.Says.Adds()
+	return true, true
 }
 
 // Counter is the counter workload for a recipe. new is called once for each user of a session; all
@@ -78,19 +72,17 @@ func Counter(new func(c recipes.Conn, path string) Adder, opts ...Option) *Workl
 // counterEpisode is one planned episode.
 type counterEpisode struct {
 	Script[int64] // what is added; 0 stands for a get
-	new           maker[Adder]
 }
 
-func planCounter(p *world.Plan, path string, new maker[Adder]) *counterEpisode {
-	e := &counterEpisode{Script: planScript(p, path, 3, oneOf[int64](1, 1, 0, 10, 0, -3)), new: new}
+func planCounter(p *world.Plan, path string) Episode {
+	e := &counterEpisode{planScript(p, path, 3, OneOf[int64](1, 1, 0, 10, 0, -3))}
 	e.Drains = true
 	return e
 }
 
 func (e *counterEpisode) Run(u User) {
-	made := func() counterRecipe { return able[counterRecipe](&e.terms, e.new(u.Conn(), e.Path)) }
-	counter := made()
-	e.AtDeath(u, func() { e.Over(u, counter.Adder) })
+	counter := e.Make(u).(Adder)
+	e.AtDeath(u, func() { e.Over(u, counter) })
 	for delta := range e.Turns(u) {
 		if delta == 0 {
 			readNumber(u, counter)
@@ -98,17 +90,14 @@ func (e *counterEpisode) Run(u User) {
 			addNumber(u, counter, delta)
 		}
 	}
-	e.Finally(u, func() *world.Op { return addNumber(u, counter, 1) }, func() {
-		e.Over(u, counter.Adder)
-		counter = made()
-	})
+	e.Finally(u, func() *world.Op { return addNumber(u, counter, 1) })
 	if e.Last(u) {
 		readNumber(u, counter)
 	}
-	e.Over(u, counter.Adder)
+	e.Over(u, counter)
 }
 
-func readNumber(u User, counter counterRecipe) {
+func readNumber(u User, counter Adder) {
 	ctx, op := u.Begin("get", "", true)
 	number, err := counter.Get(ctx)
 	if err != nil {
@@ -118,8 +107,8 @@ func readNumber(u User, counter counterRecipe) {
 	u.End(op, world.OK, strconv.FormatInt(number, 10), nil)
 }
 
-func addNumber(u User, counter counterRecipe, delta int64) *world.Op {
-	if negative, _ := counter.adds(); !negative {
+func addNumber(u User, counter Adder, delta int64) *world.Op {
+	if negative, _ := adds(counter); !negative {
 		delta = max(delta, -delta)
 	}
 	ctx, op := u.Begin("add", strconv.FormatInt(delta, 10), true)
@@ -129,7 +118,7 @@ func addNumber(u User, counter counterRecipe, delta int64) *world.Op {
 		return op
 	}
 	told := strconv.FormatInt(sum, 10)
-	if _, summed := counter.adds(); !summed {
+	if _, summed := adds(counter); !summed {
 		told = ""
 	}
 	u.End(op, world.OK, told, nil)
@@ -187,7 +176,7 @@ func (j *Judgement) undeclared(v *View) {
 		}
 		j.Add(sim.Violation{Property: "undeclared", Ops: []*world.Op{op}}.Saying(
 			"%s changed %s (step %d) and then failed with %q, which does not say that it may have happened",
-			v.callWith(op), world.Path(c.Path), c.Step, op.Err))
+			v.CallWith(op), world.Path(c.Path), c.Step, op.Err))
 		return
 	}
 }

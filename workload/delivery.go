@@ -68,7 +68,7 @@ func (all deliveries) duplicate(v *View) []sim.Violation {
 	for _, d := range all {
 		for _, c := range d.claims {
 			if d.offer == nil || d.offer.Call > c.Op.Return {
-				return broken("phantom", []*world.Op{c.Op},
+				return Broken("phantom", []*world.Op{c.Op},
 					"%s returned item %s, which nobody had offered", v.call(c.Op), d.item)
 			}
 		}
@@ -85,7 +85,7 @@ func (d *delivery) again(v *View) []sim.Violation {
 		switch {
 		case done.Outcome != world.OK:
 		case first != nil:
-			return broken("duplicate", []*world.Op{first, done},
+			return Broken("duplicate", []*world.Op{first, done},
 				"%s finished item %s as done at %s, and so did %s at %s, both successfully",
 				Who(first), d.item, v.When(first), Who(done), v.When(done))
 		default:
@@ -94,7 +94,7 @@ func (d *delivery) again(v *View) []sim.Violation {
 	}
 	for _, c := range d.claims {
 		if first != nil && c.Op.Call > first.Return {
-			return broken("duplicate", []*world.Op{first, c.Op},
+			return Broken("duplicate", []*world.Op{first, c.Op},
 				"%s finished item %s as done at %s, and %s returned it once more",
 				Who(first), d.item, v.When(first), v.call(c.Op))
 		}
@@ -114,12 +114,12 @@ func (all deliveries) order(v *View) []sim.Violation {
 				continue
 			}
 			if op.Result == "" {
-				return broken("false-empty", []*world.Op{d.offer, op},
+				return Broken("false-empty", []*world.Op{d.offer, op},
 					"%s found nothing, although item %s, which %s offered at %s, was free all the time",
 					v.call(op), d.item, Who(d.offer), v.When(d.offer))
 			}
 			if got := all.offerOf(op.Result); got != nil && d.offer.Return < got.Call {
-				return broken("order", []*world.Op{d.offer, got, op},
+				return Broken("order", []*world.Op{d.offer, got, op},
 					"%s returned item %s, although %s, which was offered before it (%s, at %s), was free all the time",
 					v.call(op), op.Result, d.item, Who(d.offer), v.When(d.offer))
 			}
@@ -208,7 +208,7 @@ func (all deliveries) idle(v *View, j *Judgement) {
 				if faultFree < idleMax || !d.free(v, during) || v.blurred(during) {
 					continue
 				}
-				j.Add(broken("idle", []*world.Op{d.offer, op},
+				j.Add(Broken("idle", []*world.Op{d.offer, op},
 					"%s waits in %s from %s to %s although item %s is free, and no fault is in effect for %v",
 					Who(op), op.Name, v.Moment(during.Call), v.Moment(moment), d.item, faultFree)...)
 				return

@@ -69,7 +69,7 @@ type Rendezvous interface {
 // of a session; all that it returns must be members of the same barrier.
 func DoubleBarrier(parties int, new func(c recipes.Conn, path string) Rendezvous, opts ...Option) *Workload {
 	rounds := agree(opts).rounds
-	plan := func(p *world.Plan, path string, new maker[Rendezvous]) Episode { return rounds(p, path, parties, new) }
+	plan := func(p *world.Plan, path string) Episode { return rounds(p, path, parties) }
 	return workloadOf("doublebarrier", linearizability.DoubleBarrier(parties), new, plan, opts)
 }
 
@@ -77,7 +77,6 @@ func DoubleBarrier(parties int, new func(c recipes.Conn, path string) Rendezvous
 type roundsEpisode struct {
 	Script[roundTurn]
 	parties int
-	new     maker[Rendezvous]
 }
 
 // roundTurn is a user's part in one round: enter, work, leave.
@@ -87,8 +86,8 @@ type roundTurn struct {
 }
 
 // planRoundsFor plans for a layout.
-func planRoundsFor(p *world.Plan, path string, parties int, layout []int, new maker[Rendezvous]) *roundsEpisode {
-	e := &roundsEpisode{Script: Script[roundTurn]{Path: path, layout: layout}, parties: parties, new: new}
+func planRoundsFor(p *world.Plan, path string, parties int, layout []int) *roundsEpisode {
+	e := &roundsEpisode{Script: Script[roundTurn]{Path: path, layout: layout}, parties: parties}
 	e.Missing = p.Choose(4, "the parent is missing") == 3
 	e.Draw(p, p.Ops, drawRoundTurn)
 	return e
@@ -129,7 +128,7 @@ func (e *roundsEpisode) MayWaitForever(_, waiting []*world.Op) []*world.Op {
 }
 
 func (e *roundsEpisode) Run(u User) {
-	barrier := e.new(u.Conn(), e.Path)
+	barrier := e.Make(u).(Rendezvous)
 	e.AtDeath(u, func() { e.Over(u, barrier) })
 	for turn := range e.Turns(u) {
 		takePart(u, barrier, turn)
@@ -157,7 +156,7 @@ func (e *roundsEpisode) Judge(v *View) Judgement {
 	j.Add(e.earlyEnter(v, members)...)
 	j.Add(e.earlyLeave(v, members)...)
 	j.Add(e.stuck(v)...)
-	j.Add(v.UnexpectedErrors(isGone)...)
+	j.Add(v.UnexpectedErrors(Gone)...)
 	h := e.History(v)
 	if len(j.Violations) == 0 {
 		j.Add(v.Leaks()...)
@@ -260,7 +259,7 @@ func (e *roundsEpisode) earlyEnter(v *View, members []attendance) []sim.Violatio
 			continue
 		}
 		if most := mostAtOnce(near, m.enter.Call, m.enter.Return); most < e.parties {
-			return broken("early-enter", []*world.Op{m.enter},
+			return Broken("early-enter", []*world.Op{m.enter},
 				"%s's enter at %s succeeded although at most %d of %d members were present at any time during it%s",
 				Who(m.enter), v.When(m.enter), most, e.parties, e.others(v, members, m.enter))
 		}
@@ -309,7 +308,7 @@ func (e *roundsEpisode) earlyLeave(v *View, members []attendance) []sim.Violatio
 			continue
 		}
 		if in := alwaysInside(members, m.leave.Call, m.leave.Return); len(in) > 0 {
-			return broken("early-leave", []*world.Op{in[0].enter, m.leave},
+			return Broken("early-leave", []*world.Op{in[0].enter, m.leave},
 				"%s's leave at %s succeeded although somebody was inside throughout: "+
 					"%s, which entered at %s, was inside %s",
 				Who(m.leave), v.When(m.leave), Who(in[0].enter), v.Moment(in[0].enter.Return), v.insideUntil(in[0]))
@@ -405,13 +404,13 @@ func (e *roundsEpisode) History(v *View) linearizability.History {
 
 // Variants of the double barrier workload.
 
-// roundsPlan plans an episode of a double barrier, for whose members new is.
-type roundsPlan func(p *world.Plan, path string, parties int, new maker[Rendezvous]) Episode
+// roundsPlan plans an episode of a double barrier.
+type roundsPlan func(p *world.Plan, path string, parties int) Episode
 
 // laidOut plans for the layouts that draw draws.
 func laidOut(draw func(p *world.Plan, parties int) []int) roundsPlan {
-	return func(p *world.Plan, path string, parties int, new maker[Rendezvous]) Episode {
-		return planRoundsFor(p, path, parties, draw(p, parties), new)
+	return func(p *world.Plan, path string, parties int) Episode {
+		return planRoundsFor(p, path, parties, draw(p, parties))
 	}
 }
 
@@ -424,11 +423,11 @@ func fullLayout(p *world.Plan, parties int) []int {
 	return layout
 }
 
-func planApart(p *world.Plan, path string, parties int, new maker[Rendezvous]) Episode {
+func planApart(p *world.Plan, path string, parties int) Episode {
 	var e apartEpisode
 	for i := range e {
 		layout := slices.Repeat([]int{1}, parties)
-		e[i] = planRoundsFor(p, path+[...]string{"", "-other"}[i], parties, layout, new)
+		e[i] = planRoundsFor(p, path+[...]string{"", "-other"}[i], parties, layout)
 	}
 	return e
 }
@@ -436,7 +435,7 @@ func planApart(p *world.Plan, path string, parties int, new maker[Rendezvous]) E
 type apartEpisode [2]*roundsEpisode
 
 // agree puts both on the terms of the workload.
-func (e apartEpisode) agree(t terms, new maker[any]) {
+func (e apartEpisode) agree(t terms, new maker) {
 	e[0].agree(t, new)
 	e[1].agree(t, new)
 }

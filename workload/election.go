@@ -20,9 +20,8 @@ import (
 
 // electionKind is the table's line for this kind, see [Kind].
 var electionKind = Kind{
-	Name:     "election",
-	Model:    linearizability.Election(),
-	optional: optionally[candidateRecipe](),
+	Name:  "election",
+	Model: linearizability.Election(),
 	Promises: []Promise{
 		{Names: []string{"exclusion"}, Text: "no two candidates lead while both sessions are alive"},
 		sober("the leader"),
@@ -63,47 +62,33 @@ type leaderTeller interface {
 	Leader(context.Context) (data []byte, token int64, err error)
 }
 
-// candidateRecipe is a candidate with what it can do, see [able].
-type candidateRecipe struct {
-	Candidate
-	Teller leaderTeller
-	holder
-}
-
 // Election is the election workload for a recipe. new is called once for each user of a session;
 // all that it returns must be candidates for the same office.
 func Election(new func(c recipes.Conn, path string) Candidate, opts ...Option) *Workload {
 	return electionContest.workload(new, opts)
 }
 
-var electionContest = contest[Candidate, candidateRecipe]{
-	kind: "election", model: linearizability.Election(), asks: true, // what Leader returned is judged apart
-	ways: []way[Candidate, candidateRecipe]{{
+var electionContest = contest[Candidate]{
+	kind: "election", model: linearizability.Election(),
+	ways: []way[Candidate]{{
 		Role: roleOf("the leadership", "elected", linearizability.Election()),
 		take: Candidate.Campaign, give: Candidate.Resign,
 	}},
 	note: "command",
-	uses: func(p *contestant[Candidate, candidateRecipe], h *Held) string { return p.of.guarded.write(h) },
-	before: func(p *contestant[Candidate, candidateRecipe], t contestTurn) (goesOn bool) {
-		return !t.special || !askLeader(p)
-	},
-	after: func(p *contestant[Candidate, candidateRecipe], _ *Held, t contestTurn) {
-		if t.inside {
-			askLeader(p)
-		}
-	},
-	judge: func(_ *contestEpisode[Candidate, candidateRecipe], j *Judgement, v *View, terms []Hold) {
+	ask:  askLeader, // what Leader returned is judged apart
+	judge: func(_ *contestEpisode[Candidate], j *Judgement, v *View, terms []Hold) {
 		j.Add(staleLeaders(v, terms)...)
 	},
 }
 
 // askLeader asks who leads; false if the recipe cannot tell.
-func askLeader(p *contestant[Candidate, candidateRecipe]) (can bool) {
-	if p.can.Teller == nil {
+func askLeader(p *contestant[Candidate]) bool {
+	teller, tells := can[leaderTeller](p.made, "Leader")
+	if !tells {
 		return false
 	}
 	ctx, op := p.Begin("leader", "", true)
-	_, token, err := p.can.Teller.Leader(ctx)
+	_, token, err := teller.Leader(ctx)
 	switch {
 	case errors.Is(err, recipes.ErrNoLeader):
 		p.End(op, world.OK, "0", nil)
@@ -124,7 +109,7 @@ func staleLeaders(v *View, terms []Hold) []sim.Violation {
 		token, _ := strconv.ParseInt(op.Result, 10, 64)
 		for i := range terms {
 			if wrong := contradiction(v, op, token, &terms[i]); wrong != "" {
-				return broken("stale-leader", []*world.Op{terms[i].Op, op},
+				return Broken("stale-leader", []*world.Op{terms[i].Op, op},
 					"%s asked at %s who leads and was told %s, but %s %s",
 					Who(op), v.When(op), tokenText(token), Who(terms[i].Op), wrong)
 			}

@@ -14,15 +14,13 @@ var usable = Promise{Names: []string{"unusable"}, Text: "once faults are healed 
 
 // finalOps is a fresh operation of each user, which a third of the episodes have: when the scripts are over and all
 // faults healed, each user does once more what it can do alone, with the object that it has. It may fail at first, as
-// what had struck before may be learned only now. An error that goes on breaks unusable, whoever made it. An error
-// that the recipe may fail with at any time ([Final]) may be the end of an object; then the user makes another one.
+// what had struck before may be learned only now. An error that goes on breaks unusable, whoever made it.
 type finalOps struct {
 	drawn bool
 
 	mu      sync.Mutex
 	found   []sim.Violation
 	unknown bool // it is not known when faults are over
-	renewed bool // a user has made another object
 }
 
 // pauses are how long a user waits before each try: altogether longer than any back-off of a recipe and, in simulation,
@@ -33,9 +31,8 @@ var pauses = [...]time.Duration{0, time.Second, 10 * time.Second, time.Minute}
 func (c *Script[T]) Afresh(p *world.Plan) { c.fresh = &finalOps{drawn: p.Afresh()} }
 
 // Finally has a user do something when all is over, in one of three episodes ([Script.Afresh]). use does it and returns
-// the operation; renew makes another object, if the recipe may fail for good ([Final]). An error that goes on breaks the
-// property unusable.
-func (c *Script[T]) Finally(u User, use func() *world.Op, renew func()) {
+// the operation. An error that goes on breaks the property unusable.
+func (c *Script[T]) Finally(u User, use func() *world.Op) {
 	f := c.fresh
 	if f == nil || !f.drawn || !f.faultsOver(u) {
 		return
@@ -49,9 +46,7 @@ func (c *Script[T]) Finally(u User, use func() *world.Op, renew func()) {
 		if op.Err == nil || op.Cancelled {
 			return
 		}
-		if failed = append(failed, op); c.terms.expects(op.Err) {
-			f.renew(renew)
-		}
+		failed = append(failed, op)
 	}
 	f.blame(failed)
 }
@@ -65,26 +60,18 @@ func (f *finalOps) faultsOver(u User) bool {
 	return known
 }
 
-// renew notes that a user makes another object, which does not know what the one before has left.
-func (f *finalOps) renew(renew func()) {
-	f.mu.Lock()
-	f.renewed = true
-	f.mu.Unlock()
-	renew()
-}
-
 // blame notes that a user has failed again and again.
 func (f *finalOps) blame(failed []*world.Op) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	last := failed[len(failed)-1]
-	f.found = append(f.found, broken("unusable", failed,
+	f.found = append(f.found, Broken("unusable", failed,
 		"%s cannot use it any more: after all faults were over its %s failed %d times in a row, at last with %q",
 		Who(last), last.Name, len(failed), last.Err)...)
 }
 
 // unusable adds what users have found.
-func (j *Judgement) unusable(v *View, f *finalOps) {
+func (j *Judgement) unusable(f *finalOps) {
 	if f == nil {
 		return
 	}
@@ -92,7 +79,6 @@ func (j *Judgement) unusable(v *View, f *finalOps) {
 	defer f.mu.Unlock()
 	j.Judges("unusable", !f.unknown)
 	j.Add(f.found...)
-	v.Left.Values = f.renewed
 }
 
 // taking is the fresh operation of a user who takes something and gives it back.

@@ -36,14 +36,10 @@ func newMortal(c recipes.Conn, path string) workload.Locker {
 	return &mortal{Locker: newSilent(c, path), conn: c}
 }
 
-func isDead(err error) bool { return errors.Is(err, errDead) }
-
-// An error that is not ZooKeeper's is no excuse when it goes on: only where it is the documented end of an object
-// another one will do.
+// An error that is not ZooKeeper's is no excuse when it goes on.
 func TestWhatFailsForEverIsUnusable(t *testing.T) {
 	wantBroken(t, workload.Lock(newMortal), world.Expiry, "unusable",
 		"failed 4 times in a row, at last with \"the lock is dead")
-	wantClean(t, workload.Lock(newMortal, workload.Final(isDead)), world.Expiry|world.Loss|world.Crash)
 }
 
 // sulky is a correct lock that fails a few times after each end of a session: it is usable again.
@@ -54,7 +50,7 @@ type sulky struct {
 
 func (l *sulky) Lock(ctx context.Context) error {
 	err := l.mortal.Lock(ctx)
-	if isDead(err) {
+	if errors.Is(err, errDead) {
 		if l.failed++; l.failed%3 == 0 {
 			l.session = 0
 		}

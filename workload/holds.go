@@ -45,8 +45,8 @@ func (h *Held) find(v sim.Violation) { h.found = append(h.found, finding{v, h.us
 // begin notes that a user has got hold of something by an operation.
 func begin(u User, by holder, op *world.Op) *Held {
 	h := &Held{user: u, by: by.believer, op: op}
-	if by.Tokens != nil {
-		h.token = by.Tokens.Token()
+	if by.tokens != nil {
+		h.token = by.tokens.Token()
 	}
 	u.Note(op, h)
 	h.lasts(op)
@@ -55,10 +55,10 @@ func begin(u User, by holder, op *world.Op) *Held {
 
 // lasts notes how the user learns that it is over what an operation got.
 func (h *Held) lasts(op *world.Op) {
-	if h.by.Loser != nil {
-		h.user.Lasts(op, h.by.Loser.Lost())
-	} else if h.by.Owner != nil {
-		h.asks = !goesBySession(h.by.Owner)
+	if h.by.loser != nil {
+		h.user.Lasts(op, h.by.loser.Lost())
+	} else if h.by.owner != nil {
+		h.asks = !goesBySession(h.by.owner)
 	}
 }
 
@@ -66,15 +66,15 @@ func (h *Held) lasts(op *world.Op) {
 func (h *Held) ask() (still, tells bool) {
 	now := h.user.Now()
 	switch {
-	case h.by.Loser != nil:
+	case h.by.loser != nil:
 		select {
-		case <-h.by.Loser.Lost():
+		case <-h.by.loser.Lost():
 			h.lost = true
 		default:
 			still = true
 		}
-	case h.by.Owner != nil:
-		still = h.by.Owner.IsOwner()
+	case h.by.owner != nil:
+		still = h.by.owner.IsOwner()
 		h.denied = !still
 	default:
 		return false, false
@@ -122,7 +122,7 @@ func (h *Held) result() linearizability.Value {
 // method is a way to get hold of something. Its name is kept apart from it: that is kept with the
 // operation, and the method would be allocated with it.
 type method struct {
-	try   func(context.Context) (bool, error) // nil: it waits
+	try   trying // nil: it waits
 	wait  func(context.Context) error
 	names *string // of what was got, if it has any
 }
@@ -165,7 +165,7 @@ func (h *Held) giveBack(name string, end func(context.Context) error, cancelable
 		}
 		return end(ctx)
 	}, cancelable)
-	if h.by.Loser != nil && err == nil {
+	if h.by.loser != nil && err == nil {
 		h.user.Lasts(h.op, nil)
 	}
 }
@@ -176,7 +176,7 @@ func giveBack(u User, name, arg string, about any, end func(context.Context) err
 		ctx, op := u.Begin(name, arg, cancelable)
 		u.Note(op, about)
 		err = end(ctx)
-		u.End(op, mutationOutcome(err), "", err)
+		u.End(op, OutcomeOf(err), "", err)
 		if err == nil || gone(err) || op.Cancelled {
 			break
 		}
@@ -190,7 +190,8 @@ func gone(err error) bool {
 		errors.Is(err, recipes.ErrPlaceLost) || errors.Is(err, recipes.ErrNotEntered)
 }
 
-func isGone(op *world.Op) bool { return gone(op.Err) }
+// Gone reports whether an operation failed because nothing was held, or not any more.
+func Gone(op *world.Op) bool { return gone(op.Err) }
 
 func isUnknown(op *world.Op) bool { return errors.Is(op.Err, recipes.ErrUnknownOutcome) }
 
@@ -218,7 +219,7 @@ func roleOf(noun, acquire string, m linearizability.Model) Role {
 // Take has a user take it, and returns what it holds; nil if that failed. The recipe may also have
 // Token() int64 and Lost() <-chan struct{} or IsOwner() bool, as a [Locker] may.
 func (r Role) Take(u User, recipe any, wait func(context.Context) error) *Held {
-	h, _ := take(u, able[holder](&terms{}, recipe), r.Acquire, method{wait: wait})
+	h, _ := take(u, holderOf(recipe), r.Acquire, method{wait: wait})
 	return h
 }
 
@@ -226,12 +227,12 @@ func (r Role) Take(u User, recipe any, wait func(context.Context) error) *Held {
 func (r Role) TakeSome(u User, recipe any, get func(context.Context) (names string, err error)) (*Held, *world.Op) {
 	var names string
 	wait := func(ctx context.Context) (err error) { names, err = get(ctx); return err }
-	return take(u, able[holder](&terms{}, recipe), r.Acquire, method{wait: wait, names: &names})
+	return take(u, holderOf(recipe), r.Acquire, method{wait: wait, names: &names})
 }
 
 // TryTake is Take by the operation that does not wait.
 func (r Role) TryTake(u User, recipe any, try func(context.Context) (bool, error)) *Held {
-	h, _ := take(u, able[holder](&terms{}, recipe), r.Try, method{try: try})
+	h, _ := take(u, holderOf(recipe), r.Try, method{try: try})
 	return h
 }
 

@@ -89,7 +89,7 @@ func (v *View) describe(o linearizability.Operation, op *world.Op) string {
 	if op == nil {
 		return fmt.Sprintf("%s from %s on (%s)", o.Op, v.Moment(o.Call), o.Note)
 	}
-	text := v.callWith(op)
+	text := v.CallWith(op)
 	switch {
 	case op.Outcome == world.OK && op.Result == "":
 		switch operations.Of(op.Name).Result {

@@ -101,7 +101,7 @@ func (s *scene) grant(client int, call, ret, token int64) *world.Op {
 }
 
 // lockEpisode is an episode of locks.
-type lockEpisode = contestEpisode[Locker, lockRecipe]
+type lockEpisode = contestEpisode[Locker]
 
 var (
 	sceneOp  = regexp.MustCompile(`^c(\d)( user 2)? (\w+)(?: ([a-z]))?(?: → (\w+))? (\d+)(?:\.\.(\d*))?(?: (unknown|fail))?(?: token (\d+))?(?: (node exists|connection closed|lost))?$`)

@@ -28,9 +28,8 @@ import (
 
 // lockKind is the table's line for this kind, see [Kind].
 var lockKind = Kind{
-	Name:     "lock",
-	Model:    linearizability.Lock(),
-	optional: optionally[lockRecipe](),
+	Name:  "lock",
+	Model: linearizability.Lock(),
 	Promises: []Promise{
 		{Names: []string{"exclusion"}, Text: "no two clients hold the lock while both sessions are alive"},
 		sober("the owner"),
@@ -72,20 +71,13 @@ type Locker interface {
 	Unlock(context.Context) error
 }
 
-type tryLocker interface {
-	TryLock(context.Context) (bool, error)
-}
-
-type reentrant interface{ Holds() int }
-type caller interface{ Calls() int } // see Dialect
-
-// lockRecipe is a lock with what it can do, see [able].
-type lockRecipe struct {
-	Locker
-	Try       tryLocker
-	Reentrant reentrant
-	Caller    caller
-	holder
+func tryLock(l any) trying {
+	if t, has := can[interface {
+		TryLock(context.Context) (bool, error)
+	}](l, "TryLock"); has {
+		return t.TryLock
+	}
+	return nil
 }
 
 // Lock is the lock workload for a recipe. new is called once for each user of a session; all that
@@ -94,23 +86,16 @@ func Lock(new func(c recipes.Conn, path string) Locker, opts ...Option) *Workloa
 	return lockContest.workload(new, opts)
 }
 
-var lockContest = contest[Locker, lockRecipe]{
+var lockContest = contest[Locker]{
 	kind: "lock", model: linearizability.Lock(),
-	ways: []way[Locker, lockRecipe]{{
+	ways: []way[Locker]{{
 		Role: roleOf("the lock", "acquire", linearizability.Lock()),
-		take: Locker.Lock, give: Locker.Unlock,
-		tries: func(l *lockRecipe) func(context.Context) (bool, error) {
-			if l.Try == nil {
-				return nil
-			}
-			return l.Try.TryLock
-		},
+		take: Locker.Lock, give: Locker.Unlock, tries: tryLock,
 	}},
 	note:    "write",
-	uses:    func(p *contestant[Locker, lockRecipe], h *Held) string { return p.of.guarded.write(h) },
 	between: lockAgain,
 	after:   countCalls,
-	finish: func(e *contestEpisode[Locker, lockRecipe], j *Judgement, v *View, holds []Hold) {
+	judge: func(e *contestEpisode[Locker], j *Judgement, v *View, holds []Hold) {
 		if e.terms.overrun {
 			j.Add(e.guarded.zombieWrites(v, holds)...)
 		}
@@ -119,8 +104,8 @@ var lockContest = contest[Locker, lockRecipe]{
 }
 
 // lockAgain locks what is held once more, if the recipe is reentrant, writes and unlocks it.
-func lockAgain(p *contestant[Locker, lockRecipe], h *Held) {
-	if p.can.Reentrant == nil {
+func lockAgain(p *contestant[Locker], h *Held) {
+	if _, reentrant := can[interface{ Holds() int }](p.made, "Holds"); !reentrant {
 		return
 	}
 	ctx, op := p.Begin("reacquire", "", true)
@@ -136,9 +121,9 @@ func lockAgain(p *contestant[Locker, lockRecipe], h *Held) {
 }
 
 // countCalls judges how often the recipe has told its user that it holds the lock: see [Dialect].
-func countCalls(p *contestant[Locker, lockRecipe], h *Held, _ contestTurn) {
-	if p.of.terms.callbacks && p.can.Caller != nil && p.can.Caller.Calls() > 1 {
-		h.find(broken("callback", []*world.Op{h.op},
+func countCalls(p *contestant[Locker], h *Held) {
+	if caller, counts := any(p.made).(interface{ Calls() int }); p.of.terms.callbacks && counts && caller.Calls() > 1 {
+		h.find(Broken("callback", []*world.Op{h.op},
 			"%s is told several times that it has acquired the lock, by one %s", Who(h.op), h.op.Name)[0])
 	}
 }
@@ -147,7 +132,6 @@ func countCalls(p *contestant[Locker, lockRecipe], h *Held, _ contestTurn) {
 type resource struct {
 	largest int64
 	writes  []write
-	room    [6]write // memory of writes, as long as that suffices
 }
 
 type write struct {
@@ -158,9 +142,6 @@ type write struct {
 func (r *resource) write(h *Held) string {
 	accepted := h.token >= r.largest
 	r.largest = max(r.largest, h.token)
-	if r.writes == nil {
-		r.writes = r.room[:0]
-	}
 	r.writes = append(r.writes, write{h, accepted})
 	if !accepted {
 		return fmt.Sprintf("refused: token %d is older than %d", h.token, r.largest)
@@ -191,7 +172,7 @@ func (r *resource) zombieWrites(v *View, holds []Hold) []sim.Violation {
 			if !late.accepted || !early.accepted || a.Op == nil || b.Op == nil || a.To >= b.From {
 				continue
 			}
-			return broken("zombie-write", []*world.Op{a.Op, b.Op},
+			return Broken("zombie-write", []*world.Op{a.Op, b.Op},
 				"the resource accepts a write of %s, whose hold was over at %s (%s), "+
 					"although it has accepted one of %s, who holds the lock from %s on",
 				Who(a.Op), v.Moment(a.To), a.reason(), Who(b.Op), v.Moment(b.From))

@@ -28,8 +28,7 @@ import (
 
 // lockingQueueKind is the table's line for this kind, see [Kind].
 var lockingQueueKind = Kind{
-	Name:     "lockingqueue",
-	optional: slices.Concat(optionally[lockingQueueRecipe](), optionally[claimRecipe]()),
+	Name: "lockingqueue",
 	Promises: []Promise{
 		{Names: []string{"exclusion"}, Text: "no two clients hold a claim on one item while both sessions are alive"},
 		{Names: []string{"lost"}, Text: "every item is consumed at least once, even if clients die"},
@@ -81,18 +80,6 @@ type tryClaimer interface {
 type releaser interface{ Release(context.Context) error }
 type itemTokener interface{ Token() string }
 
-// lockingQueueRecipe is a locking queue with what it can do, and claimRecipe a claim, see [able].
-type lockingQueueRecipe struct {
-	LockingQueuer
-	Try tryClaimer
-}
-type claimRecipe struct {
-	Claimed
-	Releaser releaser
-	Tokens   itemTokener
-	believer
-}
-
 // LockingQueue is the locking queue workload for a recipe. new is called once for each user of a
 // session; all that it returns must be about the same queue.
 func LockingQueue(new func(c recipes.Conn, path string) LockingQueuer, opts ...Option) *Workload {
@@ -123,7 +110,6 @@ func claimed(c *recipes.Claim, err error) (Claimed, error) {
 // lockingEpisode is one planned episode.
 type lockingEpisode struct {
 	Script[lockingTurn]
-	new     maker[LockingQueuer]
 	offered []int // by slot
 	sink    sink
 }
@@ -138,8 +124,8 @@ type lockingTurn struct {
 
 var lockingOps = [...]string{"offer", "claim", "try", "offer"}
 
-func planLockingQueue(p *world.Plan, path string, new maker[LockingQueuer]) *lockingEpisode {
-	e := &lockingEpisode{Script: planScript(p, path, 3, drawLockingTurn), new: new}
+func planLockingQueue(p *world.Plan, path string) Episode {
+	e := &lockingEpisode{Script: planScript(p, path, 3, drawLockingTurn)}
 	e.Drains = true
 	e.offered = make([]int, len(e.turns))
 	return e
@@ -183,24 +169,20 @@ func finished(op *world.Op) (item string, is bool) {
 }
 
 func (e *lockingEpisode) Run(u User) {
-	made := func() lockingQueueRecipe { return able[lockingQueueRecipe](&e.terms, e.new(u.Conn(), e.Path)) }
-	q := made()
-	e.AtDeath(u, func() { e.Over(u, q.LockingQueuer) })
+	q := e.Make(u).(LockingQueuer)
+	e.AtDeath(u, func() { e.Over(u, q) })
 	for turn := range e.Turns(u) {
 		e.turn(u, q, turn)
 	}
-	e.Finally(u, func() *world.Op { return e.offer(u, q) }, func() {
-		e.Over(u, q.LockingQueuer)
-		q = made()
-	})
+	e.Finally(u, func() *world.Op { return e.offer(u, q) })
 	if e.Last(u) {
 		e.drain(u, q)
 	}
-	e.Over(u, q.LockingQueuer)
+	e.Over(u, q)
 }
 
 // drain consumes until nothing comes any more: until its wait is in order and is ended.
-func (e *lockingEpisode) drain(u User, q lockingQueueRecipe) {
+func (e *lockingEpisode) drain(u User, q LockingQueuer) {
 	for range 200 {
 		if !e.consume(u, q, lockingTurn{name: "claim"}) {
 			return
@@ -208,7 +190,7 @@ func (e *lockingEpisode) drain(u User, q lockingQueueRecipe) {
 	}
 }
 
-func (e *lockingEpisode) turn(u User, q lockingQueueRecipe, turn lockingTurn) {
+func (e *lockingEpisode) turn(u User, q LockingQueuer, turn lockingTurn) {
 	if turn.name != "offer" {
 		e.consume(u, q, turn)
 		return
@@ -216,26 +198,26 @@ func (e *lockingEpisode) turn(u User, q lockingQueueRecipe, turn lockingTurn) {
 	e.offer(u, q)
 }
 
-func (e *lockingEpisode) offer(u User, q lockingQueueRecipe) *world.Op {
+func (e *lockingEpisode) offer(u User, q LockingQueuer) *world.Op {
 	s := e.Slot(u)
 	e.offered[s]++
 	value := "v" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(e.offered[s])
 	ctx, op := u.Begin("offer", value, true)
 	err := q.Offer(ctx, []byte(value))
-	u.End(op, mutationOutcome(err), "", err)
+	u.End(op, OutcomeOf(err), "", err)
 	return op
 }
 
 // consume claims an item, applies it and finishes the claim; false if it got none.
-func (e *lockingEpisode) consume(u User, q lockingQueueRecipe, turn lockingTurn) bool {
+func (e *lockingEpisode) consume(u User, q LockingQueuer, turn lockingTurn) bool {
 	c, h := e.claim(u, q, turn.name)
 	if h == nil {
 		return false
 	}
 	e.kit(u, nil).play(turn.interludes, func() bool { return e.look(u, c, h) })
 	if h.Believes() {
-		if turn.giveBack && c.Releaser != nil {
-			giveBack(u, claiming.Release, givenBack+string(c.Data()), nil, c.Releaser.Release, turn.cancelFinish)
+		if r, has := can[releaser](c, "Release"); turn.giveBack && has {
+			giveBack(u, claiming.Release, givenBack+string(c.Data()), nil, r.Release, turn.cancelFinish)
 			return true
 		}
 		u.Do("apply", func() string { return e.sink.apply(c) })
@@ -245,7 +227,7 @@ func (e *lockingEpisode) consume(u User, q lockingQueueRecipe, turn lockingTurn)
 }
 
 // look looks at the item if the user believes that it holds it.
-func (e *lockingEpisode) look(u User, c claimRecipe, h *Held) bool {
+func (e *lockingEpisode) look(u User, c Claimed, h *Held) bool {
 	if !h.Believes() {
 		return false
 	}
@@ -253,25 +235,23 @@ func (e *lockingEpisode) look(u User, c claimRecipe, h *Held) bool {
 	return true
 }
 
-func (e *lockingEpisode) claim(u User, q lockingQueueRecipe, name string) (c claimRecipe, h *Held) {
-	claim := q.Claim
-	if name == "try" && q.Try != nil {
-		claim = q.Try.TryClaim
-	} else {
-		name = "claim"
+func (e *lockingEpisode) claim(u User, q LockingQueuer, name string) (c Claimed, h *Held) {
+	claim, try := q.Claim, name == "try"
+	name = "claim"
+	if q, has := can[tryClaimer](q, "TryClaim"); try && has {
+		claim, name = q.TryClaim, "try"
 	}
 	ctx, op := u.Begin(name, "", true)
-	claimed, err := claim(ctx)
+	c, err := claim(ctx)
 	switch {
 	case errors.Is(err, recipes.ErrEmpty):
 		u.End(op, world.OK, "", nil)
-		return c, nil
+		return nil, nil
 	case err != nil:
 		u.End(op, world.Fail, "", err)
-		return c, nil
+		return nil, nil
 	}
-	c = able[claimRecipe](&e.terms, claimed)
-	h = begin(u, holder{believer: c.believer}, op)
+	h = begin(u, holder{believer: believerOf(c)}, op)
 	u.End(op, world.OK, string(c.Data()), nil)
 	return c, h
 }
@@ -283,12 +263,12 @@ type sink struct {
 	mixed   []string          // values that were skipped because of another value's token
 }
 
-func (s *sink) apply(c claimRecipe) string {
+func (s *sink) apply(c Claimed) string {
 	if s.known == nil {
 		s.known, s.applied = map[string]string{}, map[string]int{}
 	}
 	value := string(c.Data())
-	if t := c.Tokens; t != nil {
+	if t, has := can[itemTokener](c, "Token"); has {
 		before, known := s.known[t.Token()]
 		if known && before != value {
 			s.mixed = append(s.mixed, value)
@@ -341,7 +321,7 @@ func (e *lockingEpisode) Judge(v *View) Judgement {
 	j.Add(e.once(v)...)
 	j.Add(e.stuck(v)...)
 	j.Add(e.lost(v)...)
-	j.Add(v.UnexpectedErrors(func(op *world.Op) bool { return isGone(op) || isUnknown(op) })...)
+	j.Add(v.UnexpectedErrors(func(op *world.Op) bool { return Gone(op) || isUnknown(op) })...)
 	if len(j.Violations) == 0 {
 		j.Add(v.Leaks()...)
 	}
@@ -371,7 +351,7 @@ func (e *lockingEpisode) lost(v *View) []sim.Violation {
 		if op.Name != "offer" || op.Outcome != world.OK || e.sink.applied[op.Arg] > 0 || len(v.Waiting) > 0 {
 			continue
 		}
-		return broken("lost", []*world.Op{op},
+		return Broken("lost", []*world.Op{op},
 			"item %s, which %s offered at %s, was never applied, although everything was consumed in the end",
 			op.Arg, Who(op), v.When(op))
 	}
@@ -384,11 +364,11 @@ func (e *lockingEpisode) once(v *View) []sim.Violation {
 		switch {
 		case op.Name != "offer":
 		case e.sink.applied[op.Arg] > 1:
-			return broken("once", []*world.Op{op},
+			return Broken("once", []*world.Op{op},
 				"item %s, which %s offered at %s, was applied %d times: it was delivered with different tokens",
 				op.Arg, Who(op), v.When(op), e.sink.applied[op.Arg])
 		case slices.Contains(e.sink.mixed, op.Arg):
-			return broken("once", []*world.Op{op},
+			return Broken("once", []*world.Op{op},
 				"item %s, which %s offered at %s, was skipped because it was delivered with the token of another",
 				op.Arg, Who(op), v.When(op))
 		}

@@ -120,7 +120,7 @@ func (h *kit) run(e interlude) {
 func (h *kit) call(name string, f func(context.Context) error) {
 	ctx, op := h.user.Begin(name, "", true)
 	err := f(ctx)
-	h.user.End(op, mutationOutcome(err), "", err)
+	h.user.End(op, OutcomeOf(err), "", err)
 }
 
 // nest takes the second object, uses it and gives it back.

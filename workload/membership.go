@@ -25,8 +25,7 @@ import (
 
 // membershipKind is the table's line for this kind, see [Kind].
 var membershipKind = Kind{
-	Name:     "membership",
-	optional: optionally[groupRecipe](),
+	Name: "membership",
 	Promises: []Promise{
 		{Names: []string{"missing"}, Text: "a list has every member that joined before the call and stayed"},
 		{Names: []string{"ghost"}, Text: "a list has no member that left, or whose session ended, before the call"},
@@ -62,29 +61,18 @@ type watcher interface {
 	Changed(ctx context.Context, known []string) ([]string, error)
 }
 
-// groupRecipe is a group with what it can do, see [able].
-type groupRecipe struct {
-	Grouper
-	Watcher watcher
-	believer
-}
-
 // Membership is the membership workload for a recipe. new is called once for each user of a
 // session, with the name by which the group is to know it; all must be about the same group.
 func Membership(new func(c recipes.Conn, path, name string) Grouper, opts ...Option) *Workload {
-	named := func(c recipes.Conn, path string) newMember {
+	named := func(c recipes.Conn, path string) func(string) Grouper {
 		return func(name string) Grouper { return new(c, path, name) }
 	}
 	return workloadOf("membership", linearizability.Model{}, named, planMembership, opts)
 }
 
-// newMember makes what a user of a name has of the group.
-type newMember = func(name string) Grouper
-
 // membershipEpisode is one planned episode.
 type membershipEpisode struct {
 	Script[stay]
-	new   maker[newMember]
 	ended []*world.Op // waits for a change that were ended because nothing moved
 }
 
@@ -95,8 +83,8 @@ type stay struct {
 	cancelLeave bool
 }
 
-func planMembership(p *world.Plan, path string, new maker[newMember]) *membershipEpisode {
-	return &membershipEpisode{Script: planScript(p, path, 4, drawStay), new: new}
+func planMembership(p *world.Plan, path string) Episode {
+	return &membershipEpisode{Script: planScript(p, path, 4, drawStay)}
 }
 
 func drawStay(p *world.Plan, label string) stay {
@@ -118,16 +106,15 @@ func (e *membershipEpisode) MayWaitForever(_, waiting []*world.Op) []*world.Op {
 // visitor is a user of a group and what it knows of it.
 type visitor struct {
 	User
-	group groupRecipe
+	group Grouper
 	name  string
 	known []string
 }
 
 func (e *membershipEpisode) Run(u User) {
 	name := "m" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(u.Life()+1)
-	made := func() groupRecipe { return able[groupRecipe](&e.terms, e.new(u.Conn(), e.Path)(name)) }
-	m := &visitor{User: u, group: made(), name: name}
-	e.AtDeath(u, func() { e.Over(u, m.group.Grouper) })
+	m := &visitor{User: u, group: e.Make(u).(func(string) Grouper)(name), name: name}
+	e.AtDeath(u, func() { e.Over(u, m.group) })
 	for turn := range e.Turns(u) {
 		if turn.outside {
 			m.lookAround(turn.looks)
@@ -135,11 +122,8 @@ func (e *membershipEpisode) Run(u User) {
 			e.visit(m, turn)
 		}
 	}
-	e.Finally(u, m.comeAndGo, func() {
-		e.Over(u, m.group.Grouper)
-		m.group = made()
-	})
-	e.Over(u, m.group.Grouper)
+	e.Finally(u, m.comeAndGo)
+	e.Over(u, m.group)
 }
 
 func (e *membershipEpisode) visit(m *visitor, turn stay) {
@@ -158,7 +142,7 @@ func (m *visitor) join() (*Held, *world.Op) {
 		m.End(op, world.Unknown, "", err)
 		return nil, op
 	}
-	h := begin(m.User, holder{believer: m.group.believer}, op)
+	h := begin(m.User, holder{believer: believerOf(m.group)}, op)
 	m.End(op, world.OK, "", nil)
 	return h, op
 }
@@ -174,7 +158,7 @@ func (m *visitor) comeAndGo() *world.Op {
 
 func (m *visitor) lookAround(looks []string) {
 	for _, look := range looks {
-		if w := m.group.Watcher; look == "changed" && w != nil {
+		if w, has := can[watcher](m.group, "Changed"); look == "changed" && has {
 			known := slices.Clone(m.known)
 			changed := func(ctx context.Context) ([]string, error) { return w.Changed(ctx, known) }
 			m.look(look, strings.Join(known, " "), changed)
@@ -205,7 +189,7 @@ func (e *membershipEpisode) Judge(v *View) Judgement {
 	if j.Judges("lost-wakeup", known) {
 		j.Add(e.missedChanges(v, states)...)
 	}
-	j.Add(v.UnexpectedErrors(isGone)...)
+	j.Add(v.UnexpectedErrors(Gone)...)
 	if len(j.Violations) == 0 {
 		j.Add(v.Leaks()...)
 	}
@@ -239,7 +223,7 @@ func (v *View) wrongLists(states []groupState) []sim.Violation {
 			continue
 		}
 		if found := v.wrongList(op, states); found.Property != "" {
-			found.Message = fmt.Sprintf("%s returned [%s], %s", v.callWith(op), op.Result, found.Message)
+			found.Message = fmt.Sprintf("%s returned [%s], %s", v.CallWith(op), op.Result, found.Message)
 			found.Ops = append([]*world.Op{op}, found.Ops...)
 			return []sim.Violation{found}
 		}
@@ -352,7 +336,7 @@ func (e *membershipEpisode) missedChanges(v *View, states []groupState) []sim.Vi
 		}
 		i := slices.IndexFunc(states, func(s groupState) bool { return s.to > world.StepOf(op.Return) })
 		if states[i].members != op.Arg {
-			return broken("lost-wakeup", []*world.Op{op},
+			return Broken("lost-wakeup", []*world.Op{op},
 				"%s waits in changed(%s), called at %s, and is not woken, "+
 					"although the members are [%s] since step %d",
 				Who(op), op.Arg, v.Moment(op.Call), states[i].members, states[i].from)

@@ -24,9 +24,7 @@ type terms struct {
 	at        []string // other addresses of the servers, see At
 	model     linearizability.Model
 	waived    []string
-	without   []string // methods, see Without
 	beside    []string // endings of paths
-	final     []func(error) bool
 
 	setUp  []func(c recipes.Conn, path string) error
 	closes bool // see Closing
@@ -36,7 +34,7 @@ type terms struct {
 	patient   bool // see Dialect
 	tellsTime bool // package recipes does, see world.Terms
 	rounds    roundsPlan
-	statics   func() maker[any] // if set, makes an episode's constructor of recipes: see Statics
+	statics   func() maker // if set, makes an episode's constructor of recipes: see Statics
 }
 
 func agree(opts []Option) (t terms) {
@@ -69,12 +67,6 @@ func Waive(properties ...string) Option {
 	}
 }
 
-// Without says that the recipe has not these methods, all of them such that not every recipe of its kind has them: they
-// are not called, and what they would promise is not judged.
-func Without(methods ...string) Option {
-	return func(t *terms) { t.without = append(t.without, methods...) }
-}
-
 // Unfair waives that waiters are served in the order of their znodes, and that a deletion wakes one of them only.
 func Unfair() Option { return Waive("order", "herd") }
 
@@ -83,9 +75,6 @@ func Unfair() Option { return Waive("order", "herd") }
 func Beside(endings ...string) Option {
 	return func(t *terms) { t.beside = append(t.beside, endings...) }
 }
-
-// Final says that the recipe may fail with these errors at any time: they are not unexpected.
-func Final(is func(error) bool) Option { return func(t *terms) { t.final = append(t.final, is) } }
 
 // SetUp makes what the recipe needs: it is called once for each episode, before any client is there, over a
 // connection at which nothing goes wrong. If it fails the episode is unknown.
@@ -150,7 +139,7 @@ func Statics[S, T any](fresh func() *S, make func(statics *S, c recipes.Conn, pa
 		fresh = func() *S { return new(S) }
 	}
 	return func(t *terms) {
-		t.statics = func() maker[any] {
+		t.statics = func() maker {
 			of := byProcess(fresh)
 			return func(c recipes.Conn, path string) any { return make(of(processOf(c)), c, path) }
 		}
@@ -190,20 +179,15 @@ func (t *terms) within() bool {
 // waives reports whether a property is not promised.
 func (t *terms) waives(property string) bool { return t != nil && slices.Contains(t.waived, property) }
 
-// expects reports whether an error is one that the recipe may fail with at any time.
-func (t *terms) expects(err error) bool {
-	return t != nil && slices.ContainsFunc(t.final, func(is func(error) bool) bool { return is(err) })
-}
-
 // shared says that users of one process share what is no business of the world's, so that they must not begin
 // anything in the same step.
 func (t *terms) shared() bool { return t.statics != nil }
 
 // entries returns what makes a kind's entries of constructors.
 func entries[T any](
-	kind string, of func(new maker[T], opts ...Option) *Workload,
-) func(recipe, help string, new maker[T], opts ...Option) Entry {
-	return func(recipe, help string, new maker[T], opts ...Option) Entry {
+	kind string, of func(new func(recipes.Conn, string) T, opts ...Option) *Workload,
+) func(recipe, help string, new func(recipes.Conn, string) T, opts ...Option) Entry {
+	return func(recipe, help string, new func(recipes.Conn, string) T, opts ...Option) Entry {
 		return entry(kind, recipe, help, func(opts ...Option) *Workload { return of(new, opts...) }, opts...)
 	}
 }

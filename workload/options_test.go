@@ -100,34 +100,6 @@ func TestStaleReads(t *testing.T) {
 
 var errBusy = errors.New("too busy")
 
-// moody is a lock that sometimes does not try.
-type moody struct {
-	workload.Locker
-	conn recipes.Conn
-}
-
-func (m moody) Lock(ctx context.Context) error {
-	if recipes.NewGUID(m.conn)[0]&1 == 0 {
-		return errBusy
-	}
-	return m.Locker.Lock(ctx)
-}
-
-func TestFinalErrors(t *testing.T) {
-	of := func(opts ...workload.Option) *workload.Workload {
-		return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
-			return moody{recipes.NewLock(c, path), c}
-		}, opts...)
-	}
-	if got := broken(t, of(), world.NoFaults); got != "unexpected-error unusable" {
-		t.Errorf("broken is %q, want unexpected-error, and unusable, which follows", got)
-	}
-	final := workload.Final(func(err error) bool { return errors.Is(err, errBusy) })
-	if got := broken(t, of(final, workload.Waive("unusable")), world.NoFaults); got != "" { // it is too busy four times in a row
-		t.Errorf("broken is %q although the error is final", got)
-	}
-}
-
 // registered is a lock that registers its user beside itself, and does not make that place.
 type registered struct {
 	workload.Locker

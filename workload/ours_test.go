@@ -6,6 +6,7 @@ import (
 
 	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/internal/testkit/verdicts"
+	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 	_ "github.com/zktorture/zktorture/workload/cluster"
@@ -53,6 +54,35 @@ func TestFindSaysWhatThereIs(t *testing.T) {
 	} {
 		if _, err := workload.Find(c[0], c[1]); err == nil || !strings.HasPrefix(err.Error(), c[2]) {
 			t.Errorf("Find(%q, %q) says %v, want %s", c[0], c[1], err, c[2])
+		}
+	}
+}
+
+// Our recipes without what not every recipe of their kind can do are right under all faults.
+func TestRecipesThatCanDoLess(t *testing.T) {
+	for _, w := range []*workload.Workload{
+		workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+			return struct{ workload.Locker }{recipes.NewLock(c, path)}
+		}),
+		workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker {
+			return struct{ workload.RWLocker }{recipes.NewRWLock(c, path)}
+		}),
+		workload.Semaphore(2, func(c recipes.Conn, path string) workload.Permitter {
+			return struct{ workload.Permitter }{recipes.NewSemaphore(c, path, 2)}
+		}),
+		workload.Election(func(c recipes.Conn, path string) workload.Candidate {
+			return struct{ workload.Candidate }{recipes.NewCandidate(c, path)}
+		}),
+		workload.Queue(func(c recipes.Conn, path string) workload.Queuer {
+			return struct{ workload.Queuer }{recipes.NewQueue(c, path)}
+		}),
+		workload.Membership(func(c recipes.Conn, path, name string) workload.Grouper {
+			return struct{ workload.Grouper }{recipes.NewGroup(c, path, name)}
+		}),
+	} {
+		r := campaign(t, w, sim.Config{Episodes: testkit.Sized(60, 20_000), Seed: 1, NoShrink: true})
+		if r.Verdict != sim.VerdictOK {
+			t.Errorf("%s: %s (%s) %v", w.Name(), r.Verdict, r.Reason, r.Violations)
 		}
 	}
 }

@@ -8,7 +8,6 @@ package workload
 
 import (
 	"context"
-	"slices"
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
@@ -17,9 +16,8 @@ import (
 
 // priorityQueueKind is the table's line for this kind, see [Kind].
 var priorityQueueKind = Kind{
-	Name:     "priorityqueue",
-	Model:    linearizability.PriorityQueue(),
-	optional: optionally[queueRecipe](),
+	Name:  "priorityqueue",
+	Model: linearizability.PriorityQueue(),
 	Promises: []Promise{
 		{
 			Title: "linearizable",
@@ -56,15 +54,11 @@ func PriorityQueue(new func(c recipes.Conn, path string) PriorityQueuer, opts ..
 	return workloadOf("priorityqueue", linearizability.PriorityQueue(), new, planPriorityQueue, opts)
 }
 
-func planPriorityQueue(p *world.Plan, path string, new maker[PriorityQueuer]) *queueEpisode {
-	e := planQueue(p, path, func(c recipes.Conn) queueClient {
-		q := new(c, path)
-		return queueClient{q, func(ctx context.Context, it queueItem) error {
-			return q.Offer(ctx, it.priority, []byte(it.value))
-		}}
+func planPriorityQueue(p *world.Plan, path string) Episode {
+	e := planQueue(p, path, func(recipe any, ctx context.Context, it queueItem) error {
+		return recipe.(PriorityQueuer).Offer(ctx, it.priority, []byte(it.value))
 	})
-	drawn := drawPriorities(p, e.turns)
-	e.beside, e.priority = slices.Clone(drawn), handOut(drawn)
+	e.priority = handOut(drawPriorities(p, e.turns))
 	return e
 }
 

@@ -30,9 +30,8 @@ var noneLost = Promise{
 
 // queueKind is the table's line for this kind, see [Kind].
 var queueKind = Kind{
-	Name:     "queue",
-	Model:    linearizability.Queue(),
-	optional: optionally[queueRecipe](),
+	Name:  "queue",
+	Model: linearizability.Queue(),
 	Promises: []Promise{
 		{
 			Text: "the queue is a linearizable FIFO; operations of unknown outcome may have taken effect or not",
@@ -66,12 +65,6 @@ type Queuer interface {
 type poller interface {
 	Poll(context.Context) ([]byte, error)
 }
-type taker interface {
-	Take(context.Context) ([]byte, error)
-}
-type peeker interface {
-	Peek(context.Context) ([]byte, error)
-}
 
 // Queue is the queue workload for a recipe. new is called once for each user of a session; all
 // that it returns must be about the same queue.
@@ -79,28 +72,15 @@ func Queue(new func(c recipes.Conn, path string) Queuer, opts ...Option) *Worklo
 	return workloadOf("queue", linearizability.Queue(), new, planFIFO, opts)
 }
 
-func planFIFO(p *world.Plan, path string, new maker[Queuer]) *queueEpisode {
-	return planQueue(p, path, func(c recipes.Conn) queueClient {
-		q := new(c, path)
-		return queueClient{q, func(ctx context.Context, it queueItem) error { return q.Offer(ctx, []byte(it.value)) }}
+func planFIFO(p *world.Plan, path string) Episode {
+	return planQueue(p, path, func(recipe any, ctx context.Context, it queueItem) error {
+		return recipe.(Queuer).Offer(ctx, []byte(it.value))
 	})
-}
-
-// queueClient is a recipe for a queue of any kind.
-type queueClient struct {
-	recipe poller
-	offer  func(context.Context, queueItem) error
-}
-
-// queueRecipe is what else a queue of any kind can do, see [able].
-type queueRecipe struct {
-	Taker  taker
-	Peeker peeker
 }
 
 // queueUser is what one user of a session has of the recipe.
 type queueUser struct {
-	queueClient
+	recipe poller
 	// by name: poll, and take and peek if the recipe has them
 	removals map[string]func(context.Context) ([]byte, error)
 }
@@ -111,29 +91,35 @@ type queueItem struct {
 	priority int32 // in a priority queue, whose values begin with it
 }
 
-func (e *queueEpisode) user(c queueClient) queueUser {
-	q := able[queueRecipe](&e.terms, c.recipe)
-	all := map[string]func(context.Context) ([]byte, error){"poll": c.recipe.Poll}
-	if q.Taker != nil {
-		all["take"] = q.Taker.Take
+func (e *queueEpisode) user(u User) queueUser {
+	recipe := e.Make(u).(poller)
+	all := map[string]func(context.Context) ([]byte, error){"poll": recipe.Poll}
+	if q, has := can[interface {
+		Take(context.Context) ([]byte, error)
+	}](recipe, "Take"); has {
+		all["take"] = q.Take
 	}
-	if q.Peeker != nil {
-		all["peek"] = q.Peeker.Peek
+	if q, has := can[interface {
+		Peek(context.Context) ([]byte, error)
+	}](recipe, "Peek"); has {
+		all["peek"] = q.Peek
 	}
-	return queueUser{c, all}
+	return queueUser{recipe, all}
 }
 
 // queueEpisode is one planned episode, of a queue or a priority queue.
 type queueEpisode struct {
 	Script[string] // names of operations
-	new            func(c recipes.Conn) queueClient
+	offering       func(recipe any, ctx context.Context, it queueItem) error
 	priority       func(slot int) int32 // of what is offered next; nil: items have none
 	offered        []int                // by slot
 }
 
-func planQueue(p *world.Plan, path string, new func(c recipes.Conn) queueClient) *queueEpisode {
-	turns := oneOf("offer", "poll", "take", "offer", "take", "peek")
-	e := &queueEpisode{Script: planScript(p, path, 3, turns), new: new}
+func planQueue(
+	p *world.Plan, path string, offering func(recipe any, ctx context.Context, it queueItem) error,
+) *queueEpisode {
+	turns := OneOf("offer", "poll", "take", "offer", "take", "peek")
+	e := &queueEpisode{Script: planScript(p, path, 3, turns), offering: offering}
 	e.Drains = true
 	e.offered = make([]int, len(e.turns))
 	return e
@@ -163,15 +149,12 @@ func surelyLeft(ops []*world.Op) (items int) {
 }
 
 func (e *queueEpisode) Run(u User) {
-	q := e.user(e.new(u.Conn()))
+	q := e.user(u)
 	e.AtDeath(u, func() { e.Over(u, q.recipe) })
 	for name := range e.Turns(u) {
 		e.operate(u, q, name)
 	}
-	e.Finally(u, func() *world.Op { return e.offer(u, q) }, func() {
-		e.Over(u, q.recipe)
-		q = e.user(e.new(u.Conn()))
-	})
+	e.Finally(u, func() *world.Op { return e.offer(u, q) })
 	if e.Last(u) {
 		e.drain(u, q)
 	}
@@ -207,8 +190,8 @@ func (e *queueEpisode) offer(u User, q queueUser) *world.Op {
 		it.value = fmt.Sprintf("%d:%s", it.priority, it.value)
 	}
 	ctx, op := u.Begin("offer", it.value, true)
-	err := q.offer(ctx, it)
-	u.End(op, mutationOutcome(err), "", err)
+	err := e.offering(q.recipe, ctx, it)
+	u.End(op, OutcomeOf(err), "", err)
 	return op
 }
 
@@ -224,7 +207,7 @@ func remove(u User, name string, f func(context.Context) ([]byte, error)) *world
 	case name == "peek":
 		u.End(op, world.Fail, "", err)
 	default:
-		u.End(op, mutationOutcome(err), suspect(err), err)
+		u.End(op, OutcomeOf(err), suspect(err), err)
 	}
 	return op
 }
@@ -238,10 +221,10 @@ func suspect(err error) string {
 	return ""
 }
 
-// mutationOutcome tells what an error says about a change: nothing is known then, except that a
+// OutcomeOf tells what an error says about a change: nothing is known then, except that a
 // request that ZooKeeper has refused, or one of this project's recipes that does not say
 // ErrUnknownOutcome, changed nothing. Without knowing the recipe it is safest not to rely on that.
-func mutationOutcome(err error) world.Outcome {
+func OutcomeOf(err error) world.Outcome {
 	if err == nil {
 		return world.OK
 	}
@@ -274,7 +257,7 @@ func (v *View) impatient() []sim.Violation {
 	if i < 0 {
 		return nil
 	}
-	return broken("unexpected-error", []*world.Op{v.Ops[i]},
+	return Broken("unexpected-error", []*world.Op{v.Ops[i]},
 		"%s's take at %s failed with %q instead of waiting", Who(v.Ops[i]), v.When(v.Ops[i]), v.Ops[i].Err)
 }
 

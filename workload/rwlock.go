@@ -16,9 +16,8 @@ import (
 
 // rwLockKind is the table's line for this kind, see [Kind].
 var rwLockKind = Kind{
-	Name:     "rwlock",
-	Model:    linearizability.RWLock(),
-	optional: optionally[rwRecipe](),
+	Name:  "rwlock",
+	Model: linearizability.RWLock(),
 	Promises: []Promise{
 		{
 			Names: []string{"exclusion"},
@@ -58,16 +57,13 @@ type RWLocker interface {
 	Unlock(context.Context) error
 }
 
-type tryRLocker interface {
-	TryRLock(context.Context) (bool, error)
-}
-
-// rwRecipe is a read/write lock with what it can do, see [able].
-type rwRecipe struct {
-	RWLocker
-	Try     tryLocker
-	TryRead tryRLocker
-	holder
+func tryRLock(l any) trying {
+	if t, has := can[interface {
+		TryRLock(context.Context) (bool, error)
+	}](l, "TryRLock"); has {
+		return t.TryRLock
+	}
+	return nil
 }
 
 // RWLock is the read/write lock workload for a recipe. new is called once for each user of a
@@ -76,26 +72,14 @@ func RWLock(new func(c recipes.Conn, path string) RWLocker, opts ...Option) *Wor
 	return rwContest.workload(new, opts)
 }
 
-var rwContest = contest[RWLocker, rwRecipe]{
+var rwContest = contest[RWLocker]{
 	kind: "rwlock", model: linearizability.RWLock(),
-	ways: []way[RWLocker, rwRecipe]{{
+	ways: []way[RWLocker]{{
 		Role: roleOf("the lock", "acquire", linearizability.RWLock()),
-		take: RWLocker.Lock, give: RWLocker.Unlock,
-		tries: func(l *rwRecipe) func(context.Context) (bool, error) {
-			if l.Try == nil {
-				return nil
-			}
-			return l.Try.TryLock
-		},
+		take: RWLocker.Lock, give: RWLocker.Unlock, tries: tryLock,
 	}, {
 		Role: roleOf("the lock", "racquire", linearizability.RWLock()),
-		take: RWLocker.RLock, give: RWLocker.RUnlock,
-		tries: func(l *rwRecipe) func(context.Context) (bool, error) {
-			if l.TryRead == nil {
-				return nil
-			}
-			return l.TryRead.TryRLock
-		},
+		take: RWLocker.RLock, give: RWLocker.RUnlock, tries: tryRLock,
 	}},
 	note: "use", with: "under the lock",
 	exclude: conflict, ordered: conflict, holds: rwHolds, history: rwHistory,

@@ -15,11 +15,10 @@ type Script[T any] struct {
 	// Drains says that the first user does something of its own when all others have finished, see [Script.Last].
 	Drains bool
 
-	terms  terms      // on which the recipe is judged
-	make   maker[any] // of its workload, see [Workload.Making]
-	layout []int      // users by client
-	turns  [][]T      // by slot; consumed
-	beside any        // data that was drawn beside the script
+	terms  terms // on which the recipe is judged
+	make   maker // of its workload, see [Workload.Making]
+	layout []int // users by client
+	turns  [][]T // by slot; consumed
 	fresh  *finalOps
 	plan   *world.Plan // nil if it was not drawn
 }
@@ -99,9 +98,11 @@ func (c *Script[T]) Parents() []string {
 }
 
 // agree puts the episode on the terms of its workload, whose recipes new makes.
-func (c *Script[T]) agree(t terms, new maker[any]) {
-	c.terms, c.make = t, new
-	c.Missing = c.Missing || !t.existing
+func (c *Script[T]) agree(t terms, new maker) {
+	c.terms, c.Missing = t, c.Missing || !t.existing
+	if new != nil { // not of an episode that another workload has planned
+		c.make = new
+	}
 }
 
 // Make makes a user's recipe, for a workload that says how ([Workload.Making]).
@@ -135,7 +136,7 @@ func (c *Script[T]) AtDeath(u User, over func()) {
 func (c *Script[T]) Judging(v *View) Judgement {
 	v.terms = &c.terms
 	j := Judgement{terms: &c.terms}
-	j.unusable(v, c.fresh)
+	j.unusable(c.fresh)
 	if _, known := v.World.(simWorld); !known && c.plan != nil && len(c.plan.Follows) > 0 {
 		j.NotJudged = append(j.NotJudged, "deaf", "diverged")
 	}
@@ -161,7 +162,7 @@ func (c *Script[T]) MayWaitForever(_, waiting []*world.Op) []*world.Op {
 	return still(waiting, resting)
 }
 
-// oneOf draws one of several turns, each of which is a part of its own.
-func oneOf[T any](turns ...T) func(p *world.Plan, label string) T {
+// OneOf draws one of several turns, each of which is a part of its own.
+func OneOf[T any](turns ...T) func(p *world.Plan, label string) T {
 	return func(p *world.Plan, label string) T { return turns[p.Part(len(turns), label)] }
 }

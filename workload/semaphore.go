@@ -14,9 +14,8 @@ import (
 
 // semaphoreKind is the table's line for this kind, see [Kind].
 var semaphoreKind = Kind{
-	Name:     "semaphore",
-	Model:    linearizability.Semaphore(defaultPermits),
-	optional: optionally[semaphoreRecipe](),
+	Name:  "semaphore",
+	Model: linearizability.Semaphore(defaultPermits),
 	Promises: []Promise{
 		{Names: []string{"exclusion"}, Text: "users whose sessions are alive never hold more permits than there are"},
 		sober("a holder"),
@@ -57,31 +56,23 @@ type Permitter interface {
 	Release(context.Context) error
 }
 
-type tryAcquirer interface {
-	TryAcquire(context.Context) (bool, error)
-}
-
-// semaphoreRecipe is a semaphore with what it can do, see [able].
-type semaphoreRecipe struct {
-	Permitter
-	Try tryAcquirer
-	holder
+func tryAcquire(s any) trying {
+	if t, has := can[interface {
+		TryAcquire(context.Context) (bool, error)
+	}](s, "TryAcquire"); has {
+		return t.TryAcquire
+	}
+	return nil
 }
 
 // Semaphore is the semaphore workload for a recipe with a number of permits. new is called once for
 // each user of a session; all that it returns must be about the same semaphore.
 func Semaphore(permits int, new func(c recipes.Conn, path string) Permitter, opts ...Option) *Workload {
-	c := contest[Permitter, semaphoreRecipe]{
+	c := contest[Permitter]{
 		kind: "semaphore", model: linearizability.Semaphore(permits), places: permits,
-		ways: []way[Permitter, semaphoreRecipe]{{
+		ways: []way[Permitter]{{
 			Role: roleOf("a permit", "acquire", linearizability.Semaphore(permits)),
-			take: Permitter.Acquire, give: Permitter.Release,
-			tries: func(s *semaphoreRecipe) func(context.Context) (bool, error) {
-				if s.Try == nil {
-					return nil
-				}
-				return s.Try.TryAcquire
-			},
+			take: Permitter.Acquire, give: Permitter.Release, tries: tryAcquire,
 		}},
 		note: "use", with: "with a permit",
 		// Of two that wait at the same time the one with the smaller token may learn of its grant later.

@@ -41,18 +41,23 @@ func (v *View) When(op *world.Op) string {
 	return v.Span(op.Call, op.Return)
 }
 
-// call names an operation: "c1's claim at steps 3 to 5". callWith says its argument, too: "c1's add(2) at step 7".
+// call names an operation: "c1's claim at steps 3 to 5". CallWith says its argument, too: "c1's add(2) at step 7".
 func (v *View) call(op *world.Op) string {
 	return fmt.Sprintf("%s's %s at %s", Who(op), op.Name, v.When(op))
 }
 
-func (v *View) callWith(op *world.Op) string {
+func (v *View) CallWith(op *world.Op) string {
 	return fmt.Sprintf("%s's %s(%s) at %s", Who(op), op.Name, op.Arg, v.When(op))
 }
 
-// broken is a violation by operations.
-func broken(property string, ops []*world.Op, format string, args ...any) []sim.Violation {
+// Broken is a violation by operations.
+func Broken(property string, ops []*world.Op, format string, args ...any) []sim.Violation {
 	return []sim.Violation{{Property: property, Ops: ops, Message: fmt.Sprintf(format, args...)}}
+}
+
+// Texts is a history of operations whose arguments and results are texts; "" is none.
+func (v *View) Texts() linearizability.History {
+	return v.History(func(op *world.Op, add func(linearizability.Operation)) { add(textOf(op)) })
 }
 
 // History turns operations into a history for a model, in the order of the returns; convert says what each contributes.
@@ -130,6 +135,9 @@ var outcomes = map[world.Outcome]linearizability.Outcome{
 	world.Unknown: linearizability.Unknown, world.Running: linearizability.Unknown,
 }
 
+// SameUser reports whether operations are of one user, and of one life of its process.
+func SameUser(a, b *world.Op) bool { return clientID(a) == clientID(b) }
+
 // clientID numbers users over all clients and lives.
 func clientID(op *world.Op) int { return op.Incarnation*1000 + op.Client*10 + op.User }
 
@@ -185,20 +193,20 @@ func parentOf(path string) string { return path[:max(strings.LastIndexByte(path,
 // an answer of the servers that the recipe itself must handle. tolerated excuses those that the recipe may return.
 func (v *View) UnexpectedErrors(tolerated func(op *world.Op) bool) []sim.Violation {
 	for i, op := range v.Ops {
-		if op.Err == nil || op.Cancelled || tolerated(op) || v.terms.expects(op.Err) {
+		if op.Err == nil || op.Cancelled || tolerated(op) {
 			continue
 		}
 		if v.own && !v.Faulty() && !slices.ContainsFunc(v.Ops[:i], func(o *world.Op) bool { return clientID(o) == clientID(op) }) {
-			return broken("startup", []*world.Op{op},
-				"%s, its first call, failed with %q although no fault had struck", v.callWith(op), op.Err)
+			return Broken("startup", []*world.Op{op},
+				"%s, its first call, failed with %q although no fault had struck", v.CallWith(op), op.Err)
 		}
 		if Refused(op.Err) {
-			return broken("unexpected-error", []*world.Op{op},
-				"%s returned ZooKeeper's %q to its caller: the recipe must handle it", v.callWith(op), op.Err)
+			return Broken("unexpected-error", []*world.Op{op},
+				"%s returned ZooKeeper's %q to its caller: the recipe must handle it", v.CallWith(op), op.Err)
 		}
 		if !v.Faulty() {
-			return broken("unexpected-error", []*world.Op{op},
-				"%s failed with %q although no fault had struck", v.callWith(op), op.Err)
+			return Broken("unexpected-error", []*world.Op{op},
+				"%s failed with %q although no fault had struck", v.CallWith(op), op.Err)
 		}
 	}
 	return nil

@@ -31,28 +31,23 @@ type Workload struct {
 	terms terms
 	model linearizability.Model // without a name if histories have none
 
-	// plan plans an episode about the object at a path, for recipes that new makes.
-	plan   func(p *world.Plan, path string, new maker[any]) Episode
-	new    maker[any]                           // nil: the episodes make their recipes themselves
+	plan   planner
+	new    maker                                // nil: the episodes make their recipes themselves
 	made   *atomic.Pointer[string]              // the type of what new makes; see Type
 	around func(e Episode, path string) Episode // nil: the episodes are as planned
 }
 
+// planner plans an episode about the object at a path.
+type planner = func(p *world.Plan, path string) Episode
+
 // maker makes a recipe for one user of a session.
-type maker[T any] = func(c recipes.Conn, path string) T
+type maker = func(c recipes.Conn, path string) any
 
 // workloadOf is the workload of a kind for the recipes that new makes.
-func workloadOf[T any, E Episode](
-	kind string, model linearizability.Model, new maker[T],
-	plan func(*world.Plan, string, maker[T]) E, opts []Option,
+func workloadOf[T any](
+	kind string, model linearizability.Model, new func(recipes.Conn, string) T, plan planner, opts []Option,
 ) *Workload {
-	w := &Workload{kind: kind, terms: agree(opts), model: model}
-	if w.terms.model.Name != "" {
-		w.model = w.terms.model
-	}
-	w.plan = func(p *world.Plan, path string, new maker[any]) Episode {
-		return plan(p, path, func(c recipes.Conn, path string) T { return new(c, path).(T) })
-	}
+	w := &Workload{kind: kind, terms: agree(opts), model: model, plan: plan}
 	return w.Making(func(c recipes.Conn, path string) any { return new(c, path) })
 }
 
@@ -95,10 +90,9 @@ func (w *Workload) Episode(p *world.Plan, path string) Episode {
 	if w.terms.door == world.ByDialer {
 		p.Users = 1 // each has connections of its own, and so sessions
 	}
-	new := w.maker()
-	e := w.plan(p, path, new)
-	if script, ok := e.(interface{ agree(terms, maker[any]) }); ok {
-		script.agree(w.terms, new)
+	e := w.plan(p, path)
+	if script, ok := e.(interface{ agree(terms, maker) }); ok {
+		script.agree(w.terms, w.maker())
 	}
 	if w.around != nil {
 		return w.around(e, path)
@@ -107,7 +101,7 @@ func (w *Workload) Episode(p *world.Plan, path string) Episode {
 }
 
 // maker is the constructor of an episode's recipes.
-func (w *Workload) maker() maker[any] {
+func (w *Workload) maker() maker {
 	if w.terms.statics != nil {
 		return w.terms.statics()
 	}
@@ -175,8 +169,7 @@ func (w *Workload) Promised(found []sim.Violation) []sim.Violation {
 func Own(kind string, plan func(p *world.Plan, path string) Episode, opts ...Option) *Workload {
 	t := agree(opts)
 	t.existing = true // as the plan says
-	planned := func(p *world.Plan, path string, _ maker[any]) Episode { return plan(p, path) }
-	return &Workload{kind: kind, own: true, terms: t, model: t.model, plan: planned}
+	return &Workload{kind: kind, own: true, terms: t, model: t.model, plan: plan}
 }
 
 // Plan implements [sim.Workload].

@@ -55,7 +55,7 @@ type cacheEpisode struct{ workload.Script[string] }
 func planCache(p *world.Plan, path string) workload.Episode {
 	e := &cacheEpisode{workload.NewScript[string](p, path)}
 	e.Missing = true
-	e.Draw(p, p.Ops, oneOf("set", "next", "set", "next", "unset"))
+	e.Draw(p, p.Ops, workload.OneOf("set", "next", "set", "next", "unset"))
 	e.Afresh(p)
 	return e
 }
@@ -76,9 +76,7 @@ func (e *cacheEpisode) MayWaitForever(all, waiting []*world.Op) (inOrder []*worl
 }
 
 func (e *cacheEpisode) Run(u workload.User) {
-	var c Cacher
-	made := func() { c = e.Make(u).(Cacher) }
-	made()
+	c := e.Make(u).(Cacher)
 	e.AtDeath(u, func() { e.Over(u, c) })
 	n := 0
 	set := func() *world.Op {
@@ -96,7 +94,7 @@ func (e *cacheEpisode) Run(u workload.User) {
 			next(u, c)
 		}
 	}
-	e.Finally(u, set, func() { e.Over(u, c); made() })
+	e.Finally(u, set)
 	for told := ""; ; { // until nothing moves
 		op := next(u, c)
 		if op.Err != nil || op.Result == told {
@@ -111,7 +109,7 @@ func (e *cacheEpisode) Run(u workload.User) {
 func change(u workload.User, name, arg string, do func(context.Context) error) *world.Op {
 	ctx, op := u.Begin(name, arg, true)
 	err := do(ctx)
-	u.End(op, outcome(err), "", err)
+	u.End(op, workload.OutcomeOf(err), "", err)
 	return op
 }
 
@@ -127,14 +125,14 @@ func next(u workload.User, c Cacher) *world.Op {
 }
 
 // History is what the clients saw.
-func (e *cacheEpisode) History(v *workload.View) linearizability.History { return history(v) }
+func (e *cacheEpisode) History(v *workload.View) linearizability.History { return v.Texts() }
 
 // Judge says what was told wrongly, and who waits in vain.
 func (e *cacheEpisode) Judge(v *workload.View) workload.Judgement {
 	j := e.Judging(v)
 	for _, op := range v.Waiting {
 		if set := unheard(v.Ops, op); set != nil {
-			j.Add(broken("stale-watch", []*world.Op{op, set}, "%s waits in next, called at %s, and is not told of %s, "+
+			j.Add(workload.Broken("stale-watch", []*world.Op{op, set}, "%s waits in next, called at %s, and is not told of %s, "+
 				"which was set at %s", workload.Who(op), v.Moment(op.Call), set.Arg, v.When(set))...)
 		}
 	}
@@ -147,7 +145,7 @@ func (e *cacheEpisode) Judge(v *workload.View) workload.Judgement {
 	j.Add(v.UnexpectedErrors(func(op *world.Op) bool {
 		return v.Faulty() && errors.Is(op.Err, recipes.ErrUnknownOutcome)
 	})...)
-	j.History = history(v)
+	j.History = v.Texts()
 	return j
 }
 
@@ -165,7 +163,7 @@ func before(op, other *world.Op) bool { return op.Outcome == world.OK && op.Retu
 
 // tells reports whether an operation told a user of a value, in the life of its process in which it did another one.
 func tells(op, by *world.Op) bool {
-	return op.Name == "next" && op.Outcome == world.OK && sameUser(op, by)
+	return op.Name == "next" && op.Outcome == world.OK && workload.SameUser(op, by)
 }
 
 // unheard returns an operation that surely set the value that a waiting user would have to be told of; nil if there may be
@@ -197,7 +195,7 @@ func wrongTold(v *workload.View, order []world.Change, known bool) []sim.Violati
 			continue
 		}
 		found := func(property, format string, args ...any) []sim.Violation {
-			return broken(property, []*world.Op{op}, "%s returned %s, "+format, append([]any{called(v, op), op.Result}, args...)...)
+			return workload.Broken(property, []*world.Op{op}, "%s returned %s, "+format, append([]any{v.CallWith(op), op.Result}, args...)...)
 		}
 		set := setOf(v.Ops, op.Result)
 		if set == nil || set.Call > op.Return {

@@ -115,9 +115,6 @@ func (e *idsEpisode) Run(u workload.User) {
 			number.GiveBack(h, l.Free)
 		}
 		return op
-	}, func() {
-		e.Over(u, l)
-		l = e.Make(u).(Leaser)
 	})
 	e.Over(u, l)
 }
@@ -129,7 +126,7 @@ func lease(u workload.User, l Leaser) (*workload.Held, *world.Op) {
 	})
 }
 
-func (e *idsEpisode) History(v *workload.View) linearizability.History { return history(v) }
+func (e *idsEpisode) History(v *workload.View) linearizability.History { return v.Texts() }
 
 func (e *idsEpisode) Judge(v *workload.View) workload.Judgement {
 	j := e.Judging(v)
@@ -137,8 +134,8 @@ func (e *idsEpisode) Judge(v *workload.View) workload.Judgement {
 	j.Add(v.Stuck()...)
 	for _, h := range v.Holds(number) {
 		if n, _ := strconv.Atoi(h.Op.Result); n < 0 || n >= e.n {
-			j.Add(broken("range", []*world.Op{h.Op},
-				"%s got %d: there are the numbers from 0 to %d", called(v, h.Op), n, e.n-1)...)
+			j.Add(workload.Broken("range", []*world.Op{h.Op},
+				"%s got %d: there are the numbers from 0 to %d", v.CallWith(h.Op), n, e.n-1)...)
 			break
 		}
 	}

@@ -68,7 +68,7 @@ func planRegistry(p *world.Plan, path string) workload.Episode {
 	e := &registryEpisode{Script: workload.NewScript[string](p, path)}
 	e.lives = make([]atomic.Int32, len(e.Users()))
 	e.Missing = p.Choose(4, "the parent is missing") == 3
-	e.Draw(p, p.Ops, oneOf("move", "changed", "list", "move"))
+	e.Draw(p, p.Ops, workload.OneOf("move", "changed", "list", "move"))
 	e.Afresh(p)
 	return e
 }
@@ -102,9 +102,8 @@ type instance struct {
 
 func (e *registryEpisode) Run(u workload.User) {
 	m := &instance{User: u, name: "m" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index()))}
-	made := func() { m.registry = e.Make(u).(func(string) Registrar)(m.name) }
 	e.lives[u.Client()].Store(int32(u.Life()))
-	made()
+	m.registry = e.Make(u).(func(string) Registrar)(m.name)
 	e.AtDeath(u, func() { e.Over(u, m.registry) })
 	for turn := range e.Turns(u) {
 		switch {
@@ -120,7 +119,7 @@ func (e *registryEpisode) Run(u workload.User) {
 			m.look("list", "", nil, m.registry.List)
 		}
 	}
-	e.Finally(u, m.afresh, func() { e.Over(u, m.registry); made() })
+	e.Finally(u, m.afresh)
 	if m.may {
 		rest := e.Rest(u)
 		m.look("list", "", atRest(rest), m.registry.List)
@@ -146,7 +145,7 @@ func (m *instance) register() *world.Op {
 	m.Note(op, session)
 	m.may = true
 	err := m.registry.Register(ctx)
-	m.End(op, outcome(err), "", err)
+	m.End(op, workload.OutcomeOf(err), "", err)
 	m.is = err == nil
 	return op
 }
@@ -159,7 +158,7 @@ func (m *instance) deregister() {
 		if errors.Is(err, recipes.ErrNotHeld) {
 			err = nil
 		}
-		m.End(op, outcome(err), "", err)
+		m.End(op, workload.OutcomeOf(err), "", err)
 		m.is, m.may = false, err != nil
 		if err == nil {
 			return
@@ -184,7 +183,7 @@ func (m *instance) look(name, known string, about any, ask func(context.Context)
 // History is what the clients saw, and deregister calls of unknown outcome from the end of the session on under which an
 // instance had registered, or of its process: from there on it is not sure that the instance is registered.
 func (e *registryEpisode) History(v *workload.View) linearizability.History {
-	h := history(v)
+	h := v.Texts()
 	for _, op := range v.Ops {
 		end, ended := v.SessionEnd(op.SessionAt)
 		if at, died := v.Crash(op.Client, op.Incarnation); died && !(ended && end < at) {
@@ -209,8 +208,8 @@ func (e *registryEpisode) Judge(v *workload.View) workload.Judgement {
 	all := registrations(v.Ops)
 	for _, op := range v.Waiting {
 		if why := all.stale(op, func(r *registration) bool { return r.dead(v, never) }); op.Name == "changed" && why != "" {
-			j.Add(broken("stale-watch", []*world.Op{op}, "%s waits in %s, and is not woken, although %s",
-				workload.Who(op), called(v, op), why)...)
+			j.Add(workload.Broken("stale-watch", []*world.Op{op}, "%s waits in %s, and is not woken, although %s",
+				workload.Who(op), v.CallWith(op), why)...)
 		}
 	}
 	if len(j.Violations) == 0 {
@@ -252,7 +251,7 @@ func registrations(ops []*world.Op) (all register) {
 	for _, op := range ops {
 		switch op.Name {
 		case "register":
-			i := slices.IndexFunc(all, func(r *registration) bool { return sameUser(r.of, op) && r.off == never })
+			i := slices.IndexFunc(all, func(r *registration) bool { return workload.SameUser(r.of, op) && r.off == never })
 			if i < 0 {
 				i, all = len(all), append(all, &registration{from: op.Call, in: never, off: never, out: never})
 			}
@@ -263,7 +262,7 @@ func registrations(ops []*world.Op) (all register) {
 			}
 		case "deregister":
 			for _, r := range all {
-				if sameUser(r.of, op) && r.out == never {
+				if workload.SameUser(r.of, op) && r.out == never {
 					if r.off = min(r.off, op.Call); op.Outcome == world.OK {
 						r.out = op.Return
 					}
@@ -298,7 +297,7 @@ func (all register) wrong(v *workload.View, op *world.Op, rest bool) []sim.Viola
 		if r != nil {
 			ops = append(ops, r.of)
 		}
-		return broken(property, ops, "%s returned [%s], "+format, append([]any{called(v, op), op.Result}, args...)...)
+		return workload.Broken(property, ops, "%s returned [%s], "+format, append([]any{v.CallWith(op), op.Result}, args...)...)
 	}
 	for _, r := range all {
 		if !slices.Contains(names, r.name()) && r.surelyIn(v, op, rest) {

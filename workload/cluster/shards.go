@@ -153,7 +153,7 @@ func (m *owner) settle() bool {
 	ctx, op := m.Begin("stale", m.own, false)
 	err := m.sharer.Stale(ctx)
 	rests := ctx.Err() != nil
-	m.End(op, outcome(err), "", err)
+	m.End(op, workload.OutcomeOf(err), "", err)
 	if !rests {
 		m.turn.use(m, h, share.Noun)
 	}
@@ -166,14 +166,14 @@ func (m *owner) leave() {
 	for range 2 {
 		ctx, op := m.Begin("leave", "", true)
 		err := m.sharer.Leave(ctx)
-		m.End(op, outcome(err), "", err)
-		if err == nil || gone(op) || op.Cancelled {
+		m.End(op, workload.OutcomeOf(err), "", err)
+		if err == nil || workload.Gone(op) || op.Cancelled {
 			return
 		}
 	}
 }
 
-func (e *shardsEpisode) History(v *workload.View) linearizability.History { return history(v) }
+func (e *shardsEpisode) History(v *workload.View) linearizability.History { return v.Texts() }
 
 func (e *shardsEpisode) Judge(v *workload.View) workload.Judgement {
 	j := e.Judging(v)
@@ -199,6 +199,6 @@ func unowned(waiting []*world.Op) []sim.Violation {
 	for _, op := range waiting {
 		owned = append(owned, workload.Who(op)+" owns ["+op.Arg+"]")
 	}
-	return broken("unowned", waiting,
+	return workload.Broken("unowned", waiting,
 		"nobody owns %s, although nothing moves any more: %s", shard, strings.Join(owned, ", "))
 }
