@@ -11,13 +11,13 @@
 // breaks a property is minimised, and told as a story.
 //
 //	recipes          correct recipes for production
-//	recipes/zkclient connects go-zookeeper so that sessions survive faults
 //	workload         kinds of recipes: what clients do, and what is judged
 //	sim              runs a workload in simulated worlds: Check in a test, Run in a program
 //	linearizability  judges histories, recorded by whatever means
 //	fakezk           ZooKeeper as a state machine; fakezk/server serves it over TCP
 //	story            tells a violation, as text and as a page
 //	live             the same workloads on real servers, with faults of networks and processes
+//	live/zkclient    connects go-zookeeper so that sessions survive faults
 //	zoo              recipes with known bugs, which have to be found
 //
 // The command torture is in the module github.com/zktorture/zktorture/cmd; its package command makes such commands with

@@ -16,8 +16,8 @@ import (
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
+	"github.com/zktorture/zktorture/live/zkclient"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/zkclient"
 )
 
 // The mark that docs/live.md shows is read, and written as it is there.

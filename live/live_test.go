@@ -21,8 +21,8 @@ import (
 	"github.com/zktorture/zktorture/linearizability/histories"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
+	"github.com/zktorture/zktorture/live/zkclient"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/zkclient"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )

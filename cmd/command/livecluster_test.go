@@ -30,7 +30,7 @@ import (
 	"github.com/zktorture/zktorture/live/ensemble"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
 	"github.com/zktorture/zktorture/live/ensemble/posix"
-	"github.com/zktorture/zktorture/recipes/zkclient"
+	"github.com/zktorture/zktorture/live/zkclient"
 )
 
 // znode is all that a client can see of a znode.

@@ -14,7 +14,7 @@ import (
 	"github.com/zktorture/zktorture/cmd/internal/cli/output"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/live/worker"
-	"github.com/zktorture/zktorture/recipes/zkclient"
+	"github.com/zktorture/zktorture/live/zkclient"
 )
 
 // The command is a worker: it reads an assignment from standard input, and reports errors on standard output.

@@ -16,8 +16,8 @@ import (
 	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/live/zkclient"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/zkclient"
 )
 
 // Both sides are set up alike. Sessions may last from 2 ticks to 40 s, which a busy machine does not break.

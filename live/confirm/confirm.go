@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zktorture/zktorture/live/zkclient"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/zkclient"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"

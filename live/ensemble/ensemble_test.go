@@ -18,7 +18,7 @@ import (
 	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/live/ensemble"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
-	"github.com/zktorture/zktorture/recipes/zkclient"
+	"github.com/zktorture/zktorture/live/zkclient"
 )
 
 // start starts servers that grant sessions which last on a busy machine.

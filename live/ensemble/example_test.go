@@ -8,7 +8,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/live/ensemble"
-	"github.com/zktorture/zktorture/recipes/zkclient"
+	"github.com/zktorture/zktorture/live/zkclient"
 )
 
 // Three real servers: the leader dies, and a client keeps its session. It needs Java.

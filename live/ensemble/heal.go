@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/zktorture/zktorture/recipes/zkclient"
+	"github.com/zktorture/zktorture/live/zkclient"
 )
 
 // HealAll undoes every fault: lags and holds end, paused servers go on, and dead ones are started. It returns

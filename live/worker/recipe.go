@@ -12,8 +12,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/live/worker/confined"
+	"github.com/zktorture/zktorture/live/zkclient"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/zkclient"
 	"github.com/zktorture/zktorture/workload"
 )
 

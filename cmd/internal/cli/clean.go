@@ -13,8 +13,8 @@ import (
 	"github.com/zktorture/zktorture/cmd/internal/cli/console"
 	"github.com/zktorture/zktorture/cmd/internal/cli/reach"
 	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/live/zkclient"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/zkclient"
 )
 
 // CleanCmd removes the leftovers of runs on the user's servers.

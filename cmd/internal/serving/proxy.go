@@ -22,7 +22,7 @@ import (
 	"github.com/zktorture/zktorture/internal/resource/memory"
 	"github.com/zktorture/zktorture/live/ensemble/proxy"
 	"github.com/zktorture/zktorture/live/ensemble/proxy/chaosproxy"
-	"github.com/zktorture/zktorture/recipes/zkclient"
+	"github.com/zktorture/zktorture/live/zkclient"
 )
 
 // ProxyCmd is a proxy between foreign clients and servers.

@@ -20,7 +20,7 @@ import (
 	"github.com/zktorture/zktorture/live/ensemble"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
 	"github.com/zktorture/zktorture/live/ensemble/link"
-	"github.com/zktorture/zktorture/recipes/zkclient"
+	"github.com/zktorture/zktorture/live/zkclient"
 )
 
 // fixture is a client behind a link, and another that sees the truth.

@@ -11,7 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/cmd/internal/cli/console"
-	"github.com/zktorture/zktorture/recipes/zkclient"
+	"github.com/zktorture/zktorture/live/zkclient"
 )
 
 // TLSFlags say how to encrypt connections to the user's servers.

@@ -17,7 +17,7 @@ import (
 	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
 	"github.com/zktorture/zktorture/live/ensemble/proxy/chaosproxy"
-	"github.com/zktorture/zktorture/recipes/zkclient"
+	"github.com/zktorture/zktorture/live/zkclient"
 )
 
 // victim is a client by hand, whose first request draws a fault.

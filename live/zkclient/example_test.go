@@ -8,8 +8,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/zktorture/zktorture/live/zkclient"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/zkclient"
 )
 
 // A session with servers of one's own, and a lock in it.

@@ -20,8 +20,8 @@ import (
 	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
+	"github.com/zktorture/zktorture/live/zkclient"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/zkclient"
 )
 
 var _ recipes.Conn = (*zkclient.Client)(nil)
