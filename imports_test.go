@@ -12,7 +12,7 @@ const module = "github.com/zktorture/zktorture/"
 // mayImport says for folders of the module which others their packages may import. Imports point one way, so that the
 // recipes can be used in production without the simulator, and each checker and each fake without the rest.
 var mayImport = map[string]string{
-	"recipes":         "",
+	"recipes":         "internal",
 	"linearizability": "",
 	"fakezk":          "internal",
 	"sim":             "fakezk story linearizability internal",

@@ -36,8 +36,6 @@ type acquisition struct {
 	ended    chan struct{} // closed when the goroutine ends: nothing is left of it but the result
 	lost     chan struct{}
 
-	holding holding // begins when it is granted
-
 	// Guarded by holder.mu.
 	mode    mode
 	phase   phase
@@ -46,24 +44,9 @@ type acquisition struct {
 	reply   bool // settled is closed
 	err     error
 	token   int64
-	session int64 // of the hold
-}
-
-// holding is the context of a hold: it ends when that is to be released.
-type holding struct {
-	context.Context // the background
-	over            chan struct{}
-}
-
-// Done implements [context.Context].
-func (h *holding) Done() <-chan struct{} { return h.over }
-
-// Err implements [context.Context].
-func (h *holding) Err() error {
-	if isClosed(h.over) {
-		return context.Canceled
-	}
-	return nil
+	session int64           // of the hold
+	holding context.Context // of the hold: it ends when that is to be released, …
+	release func()          // by this
 }
 
 // acquirer is how an acquisition comes to the znode that is its place, and leaves it. Its methods are called by the
@@ -112,17 +95,6 @@ var (
 
 	errLostByClose = fmt.Errorf("%w: %w", ErrLost, ErrClosed)
 )
-
-// prepare makes an empty acquisition ready to run.
-func (a *acquisition) prepare(g *holder, w acquirer, m mode, try bool) {
-	*a = acquisition{
-		holder: g, acquirer: w, mode: m, try: try,
-		settled: make(chan struct{}), ended: make(chan struct{}), lost: make(chan struct{}),
-	}
-	if g.current != nil {
-		a.before = g.current.ended
-	}
-}
 
 // run is the goroutine. It ends early, by runtime.Goexit in a call, when a simulator ends the client's process.
 func (a *acquisition) run(ctx context.Context) {
@@ -181,7 +153,7 @@ func ending(e zk.Event) error {
 // refused to delete the znode.
 func (a *acquisition) keep(held ticket) error {
 	for {
-		e, news := firstEvent(held.watch)
+		e, news := fired(held.watch)
 		if !news {
 			select {
 			case e = <-held.watch:
@@ -192,7 +164,7 @@ func (a *acquisition) keep(held ticket) error {
 		err := ending(e)
 		if err == nil {
 			var next ticket
-			if next, err = a.acquirer.verify(&a.holding); err == nil {
+			if next, err = a.acquirer.verify(a.holding); err == nil {
 				held = next
 			}
 		}
@@ -250,7 +222,7 @@ func (a *acquisition) grant(first ticket) bool {
 	granted := a.phase == contending
 	if granted {
 		a.phase, a.granted, a.token, a.session = held, true, first.czxid, first.session
-		a.holding = holding{context.Background(), make(chan struct{})}
+		a.holding, a.release = context.WithCancel(context.Background())
 	}
 	g.mu.Unlock()
 	if granted && g.listener.Acquired != nil {
@@ -314,14 +286,6 @@ func (a *acquisition) end() {
 		a.release()
 	}
 	close(a.ended)
-}
-
-// release ends the context of a hold; holder.mu is held.
-func (a *acquisition) release() {
-	if a.holding.Err() != nil {
-		return
-	}
-	close(a.holding.over)
 }
 
 // outcome is what Lock and TryLock return.

@@ -98,7 +98,7 @@ func (b *Barrier) wait(ctx context.Context) error {
 		case last.missing() || string(last.data) != gateShut:
 			return nil
 		default:
-			err = awaitEither(ctx, &last, &lookout{})
+			err = awaitAny(ctx, &last)
 		}
 		if err != nil {
 			return err
@@ -143,7 +143,7 @@ func (b *Barrier) turn(ctx context.Context, op *operation, name, to string) (don
 
 func (b *Barrier) write(missing bool, to string, stat *zk.Stat) (err error) {
 	if missing {
-		_, err = b.conn.Create(b.path, []byte(to), zk.FlagPersistent, b.acl)
+		_, err = b.conn.Create(b.path, []byte(to), zk.FlagPersistent, b.settings.ACL)
 	} else {
 		_, err = b.conn.Set(b.path, []byte(to), stat.Version)
 	}

@@ -1,14 +1,14 @@
 package recipes
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/internal/call"
 )
 
 // Conn is what a recipe needs from a ZooKeeper client: the methods of *zk.Conn, with its types and its errors. A
@@ -70,22 +70,11 @@ var _ Conn = (*zk.Conn)(nil)
 // They come from crypto/rand, unless conn has a method NewGUID of its own: a simulated connection does, because there
 // all randomness must come from the simulator. Within a connection that hides that method, in a simulated world
 // crypto/rand is the simulator's, too.
-func NewGUID(conn Conn) string {
-	if source, ok := conn.(interface{ NewGUID() string }); ok {
-		return source.NewGUID()
-	}
-	var guid [16]byte
-	rand.Read(guid[:]) // never fails, see crypto/rand
-	return hex.EncodeToString(guid[:])
-}
+func NewGUID(conn Conn) string { return call.NewGUID(conn) }
 
 // BeginsToWait tells a connection that its caller is about to wait for a time, if it has a method for that: a simulated
 // connection does, because a simulator decides when time passes.
-func BeginsToWait(conn Conn) {
-	if told, ok := conn.(interface{ BeginsToWait() }); ok {
-		told.BeginsToWait()
-	}
-}
+func BeginsToWait(conn Conn) { call.BeginsToWait(conn) }
 
 // Wrapper is a connection around another one, for types that embed it: it passes on what a connection can have besides,
 // which a type that embeds a plain Conn hides.

@@ -128,7 +128,7 @@ func (c *Counter) try(ctx context.Context, op *operation, delta int64) (int64, e
 // request writes the sum unless another client is faster.
 func (c *Counter) request(missing bool, stat *zk.Stat, sum []byte) any {
 	if missing {
-		return &zk.CreateRequest{Path: c.path(), Data: sum, Acl: c.store.acl, Flags: zk.FlagPersistent}
+		return &zk.CreateRequest{Path: c.path(), Data: sum, Acl: c.store.settings.ACL, Flags: zk.FlagPersistent}
 	}
 	return &zk.SetDataRequest{Path: c.path(), Data: sum, Version: stat.Version}
 }

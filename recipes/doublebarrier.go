@@ -137,8 +137,7 @@ func (b *DoubleBarrier) begin() (*attendance, error) {
 		return nil, ErrEntered
 	}
 	b.current = &attendance{barrier: b, ended: make(chan struct{})}
-	place := newWaitQueue(&b.retryConn, b.dir, rule{prefix: memberPrefix}, nil)
-	b.current.place = &place
+	b.current.place = newWaitQueue(&b.retryConn, b.dir, rule{prefix: memberPrefix}, nil)
 	if last != nil {
 		b.current.before = last.ended
 	}
@@ -325,13 +324,13 @@ func (b *DoubleBarrier) beginRound(ctx context.Context, line []member, version i
 func (m *attendance) wait(ctx context.Context, last, before *lookout, ahead []member) (err error) {
 	b := m.barrier
 	if len(ahead) == 0 {
-		return awaitEither(ctx, last, &lookout{})
+		return awaitAny(ctx, last)
 	}
 	*before, err = b.look(ctx, *before, join(b.dir, ahead[len(ahead)-1].name))
 	if err != nil || before.missing() {
 		return err
 	}
-	return awaitEither(ctx, last, before)
+	return awaitAny(ctx, last, before)
 }
 
 // verify makes sure that the znode is owned by the session of this moment.
@@ -420,5 +419,5 @@ func (m *attendance) waitForOldest(ctx context.Context, left []string, before *l
 	if err != nil || before.missing() {
 		return err
 	}
-	return awaitEither(ctx, before, &lookout{})
+	return awaitAny(ctx, before)
 }

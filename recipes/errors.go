@@ -3,10 +3,8 @@ package recipes
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
-	"github.com/go-zookeeper/zk"
+	"github.com/zktorture/zktorture/internal/call"
 )
 
 var (
@@ -31,7 +29,7 @@ var (
 	ErrUnknownOutcome = errors.New("recipes: the outcome is unknown")
 
 	// ErrClosed is returned by whatever is under way or begun when the connection has been closed for good.
-	ErrClosed = errors.New("recipes: the connection to ZooKeeper is closed")
+	ErrClosed = call.ErrClosed
 )
 
 // UnknownOutcomeError says that a change may or may not have happened.
@@ -58,53 +56,8 @@ func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
 
 // explain adds to an answer of ZooKeeper what was asked for. Other errors stay as they are.
 func explain(err error, format string, args ...any) error {
-	if err == nil || classify(err) != answered {
+	if err == nil || call.FateOf(err) != call.Answered {
 		return err
 	}
 	return fmt.Errorf("recipes: %s: %w", fmt.Sprintf(format, args...), err)
-}
-
-// answer is what an error says about the request that it came from.
-type answer int
-
-const (
-	// answered: the server, or the client's check of the arguments, gave a definite answer.
-	answered answer = iota
-	// unsent: the request never left the client and had no effect.
-	unsent
-	// unanswered: the request or its reply was lost. Whether it had an effect is unknown.
-	unanswered
-	// closed: nothing will be answered any more, and whether this request had an effect is unknown.
-	closed
-)
-
-// definite are the errors after which the outcome of a request is known: none of them leaves an effect behind.
-// ErrSessionExpired and ErrSessionMoved are missing on purpose: go-zookeeper also hands the former to requests that
-// were under way when it learnt of the expiry (conn.go, loop).
-var definite = []error{
-	zk.ErrAPIError, zk.ErrNoNode, zk.ErrNoAuth, zk.ErrBadVersion, zk.ErrNoChildrenForEphemerals,
-	zk.ErrNodeExists, zk.ErrNotEmpty, zk.ErrInvalidACL, zk.ErrInvalidFlags, zk.ErrAuthFailed,
-	zk.ErrReconfigDisabled, zk.ErrBadArguments, zk.ErrInvalidPath,
-}
-
-// otherCode begins the error that go-zookeeper makes of an error code of the server for which it has no name
-// (constants.go, toError), such as an exceeded quota. It is an answer all the same.
-const otherCode = "unknown error: "
-
-// classify sorts an error of a Conn. What is not known to be an answer counts as lost, above all the raw net errors
-// that go-zookeeper lets through when a write fails.
-func classify(err error) answer {
-	switch {
-	case err == nil:
-		return answered
-	case errors.Is(err, zk.ErrNoServer):
-		return unsent // conn.go, flushUnsentRequests: only what was still queued
-	case errors.Is(err, zk.ErrClosing):
-		return closed
-	case strings.HasPrefix(err.Error(), otherCode):
-		return answered
-	case slices.ContainsFunc(definite, func(known error) bool { return errors.Is(err, known) }):
-		return answered
-	}
-	return unanswered
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"github.com/zktorture/zktorture/internal/call"
 )
 
 // holder is what the locks of this package have in common: a user that acquires, holds and releases, in that order.
@@ -30,15 +32,11 @@ const (
 )
 
 func (g *holder) acquire(ctx context.Context, w acquirer, m mode, try bool) (bool, error) {
-	return g.acquireAs(ctx, &acquisition{}, w, m, try)
-}
-
-// acquireAs is acquire by an acquisition that is empty.
-func (g *holder) acquireAs(ctx context.Context, a *acquisition, w acquirer, m mode, try bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	if err := g.begin(a, w, m, try); err != nil {
+	a, err := g.begin(w, m, try)
+	if err != nil {
 		return false, err
 	}
 	go a.run(ctx)
@@ -51,15 +49,21 @@ func (g *holder) acquireAs(ctx context.Context, a *acquisition, w acquirer, m mo
 	return a.outcome()
 }
 
-func (g *holder) begin(a *acquisition, w acquirer, m mode, try bool) error {
+func (g *holder) begin(w acquirer, m mode, try bool) (*acquisition, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.current != nil && (g.current.phase == contending || g.current.phase == held) {
-		return ErrHeld
+	a := &acquisition{
+		holder: g, acquirer: w, mode: m, try: try,
+		settled: make(chan struct{}), ended: make(chan struct{}), lost: make(chan struct{}),
 	}
-	a.prepare(g, w, m, try)
+	if g.current != nil {
+		if g.current.phase == contending || g.current.phase == held {
+			return nil, ErrHeld
+		}
+		a.before = g.current.ended
+	}
 	g.current = a
-	return nil
+	return a, nil
 }
 
 // unlock ends a hold of that mode and waits until its znode is gone.
@@ -119,22 +123,7 @@ func (g *holder) Lost() <-chan struct{} {
 	if a := g.hold(); a != nil {
 		return a.lost
 	}
-	return closedChannel()
-}
-
-func closedChannel() <-chan struct{} {
-	none := make(chan struct{})
-	close(none)
-	return none
-}
-
-func isClosed(ch <-chan struct{}) bool {
-	select {
-	case <-ch:
-		return true
-	default:
-		return false
-	}
+	return call.ClosedChannel
 }
 
 // hold returns the acquisition whose hold has not been given up by its user, lost or not.

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/internal/call"
 )
 
 // ledger makes changes and knows how to find out whether they were made. When it returns an error while the change is
@@ -23,21 +25,21 @@ type plain struct{ s *store }
 func (p plain) offer(ctx context.Context, op *operation, prefix string, data []byte) error {
 	s, guid := p.s, NewGUID(p.s.conn)
 	change := UnknownOutcomeError{Op: "offer", Path: join(s.dir, prefix+guid+"-"), Data: data}
-	pace := backoff{link: &s.retryConn}
+	pace := s.retries()
 	for vanished := 0; vanished < vanishMax; {
 		if !op.begin(change) {
 			return ctx.Err()
 		}
-		_, err := s.conn.Create(change.Path, data, zk.FlagSequence, s.acl)
-		switch kind := classify(err); {
+		_, err := s.conn.Create(change.Path, data, zk.FlagSequence, s.settings.ACL)
+		switch fate := call.FateOf(err); {
 		case errors.Is(err, zk.ErrNoNode):
 			op.refused()
 			vanished++
 			err = s.ensure(ctx, s.dir)
-		case kind == unsent:
+		case fate == call.Unsent:
 			op.refused()
-			err = pace.wait(ctx, err)
-		case kind == answered:
+			err = pace.Wait(ctx, err)
+		case fate == call.Answered:
 			return op.answered(err)
 		default:
 			return p.look(ctx, op, prefix, guid, err)
@@ -52,7 +54,7 @@ func (p plain) offer(ctx context.Context, op *operation, prefix string, data []b
 // look searches for an item whose create was lost. To find it is proof that it was created; not to find it proves
 // nothing, since another may have taken it.
 func (p plain) look(ctx context.Context, op *operation, prefix, guid string, lost error) error {
-	if classify(lost) == closed {
+	if call.FateOf(lost) == call.Closed {
 		return ErrClosed
 	}
 	names, err := p.s.find(ctx, p.s.dir, prefix, guid)
@@ -69,24 +71,24 @@ func (p plain) look(ctx context.Context, op *operation, prefix, guid string, los
 // for the name exists only once. ErrNoNode after one that was lost proves nothing: it may have been that one, or
 // another client.
 func (p plain) remove(ctx context.Context, op *operation, change UnknownOutcomeError) (bool, error) {
-	pace := backoff{link: &p.s.retryConn}
+	pace := p.s.retries()
 	var lost error
 	for {
 		if !op.begin(change) {
 			return false, ctx.Err()
 		}
 		err := p.s.conn.Delete(change.Path, -1)
-		switch kind := classify(err); {
-		case kind == answered && (err == nil || lost == nil):
+		switch fate := call.FateOf(err); {
+		case fate == call.Answered && (err == nil || lost == nil):
 			return removed(op.answered(err))
-		case kind == answered:
+		case fate == call.Answered:
 			return false, lost
-		case kind != unsent:
+		case fate != call.Unsent:
 			lost = err
 		case lost == nil:
 			op.refused()
 		}
-		if err := pace.wait(ctx, err); err != nil {
+		if err := pace.Wait(ctx, err); err != nil {
 			return false, err
 		}
 	}
@@ -125,7 +127,7 @@ func newReceipts(s *store) *receipts {
 func (r *receipts) offer(ctx context.Context, op *operation, prefix string, data []byte) error {
 	path := join(r.s.dir, prefix+NewGUID(r.s.conn)+"-")
 	change := UnknownOutcomeError{Op: "offer", Path: path, Data: data}
-	request := &zk.CreateRequest{Path: path, Data: data, Acl: r.s.acl, Flags: zk.FlagSequence}
+	request := &zk.CreateRequest{Path: path, Data: data, Acl: r.s.settings.ACL, Flags: zk.FlagSequence}
 	return r.apply(ctx, op, change, request)
 }
 
@@ -143,7 +145,7 @@ func (r *receipts) apply(ctx context.Context, op *operation, change UnknownOutco
 }
 
 func (r *receipts) change(ctx context.Context, op *operation, change UnknownOutcomeError, request any) error {
-	id, pace := NewGUID(r.s.conn), backoff{link: &r.s.retryConn}
+	id, pace := NewGUID(r.s.conn), r.s.retries()
 	for vanished := 0; vanished < vanishMax; {
 		if err := r.claim(ctx); err != nil {
 			return err
@@ -152,18 +154,18 @@ func (r *receipts) change(ctx context.Context, op *operation, change UnknownOutc
 			return ctx.Err()
 		}
 		err := r.send(id, request)
-		kind := classify(err)
+		fate := call.FateOf(err)
 		switch {
 		case err == errNoClaim:
 			op.refused()
 			r.path = ""
 			vanished++
 			continue
-		case kind == answered:
+		case fate == call.Answered:
 			return op.answered(err)
-		case kind == closed:
+		case fate == call.Closed:
 			return ErrClosed
-		case kind == unanswered:
+		case fate == call.Lost:
 			made, err := r.look(ctx, id, err)
 			if err != nil {
 				return err
@@ -175,7 +177,7 @@ func (r *receipts) change(ctx context.Context, op *operation, change UnknownOutc
 		default:
 			op.refused()
 		}
-		if err := pace.wait(ctx, err); err != nil {
+		if err := pace.Wait(ctx, err); err != nil {
 			return err
 		}
 	}
@@ -202,7 +204,7 @@ func (r *receipts) claim(ctx context.Context) error {
 	}
 	path := join(s.dir, claimPrefix+NewGUID(s.conn))
 	err := s.persistBelow(ctx, s.dir, func() error {
-		_, err := s.conn.Create(path, nil, zk.FlagEphemeral, s.acl)
+		_, err := s.conn.Create(path, nil, zk.FlagEphemeral, s.settings.ACL)
 		return err
 	})
 	if err == nil || errors.Is(err, zk.ErrNodeExists) { // the guid makes it this client's

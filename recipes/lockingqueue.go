@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/internal/call"
 )
 
 // LockingQueue is a first-in first-out queue whose items are claimed, processed and then removed, so that the death
@@ -201,27 +203,27 @@ func anyFree(names []string) bool { return len(freeItems(names)) > 0 }
 
 // mark makes the claim. After a lost reply it looks whether it was made.
 func (c *Claim) mark(ctx context.Context, item member) error {
-	s, pace := c.store, backoff{link: &c.store.retryConn}
+	s, pace := c.store, c.store.retries()
 	data, stat, err := s.get(ctx, join(s.dir, item.name))
 	if err != nil {
 		return orGone(err)
 	}
 	c.item, c.data, c.version, c.guid = item, data, stat.Version+1, NewGUID(s.conn)
-	claim := &zk.CreateRequest{Path: c.claimPath(), Data: []byte(c.guid), Acl: s.acl, Flags: zk.FlagEphemeral}
+	claim := &zk.CreateRequest{Path: c.claimPath(), Data: []byte(c.guid), Acl: s.settings.ACL, Flags: zk.FlagEphemeral}
 	count := &zk.SetDataRequest{Path: c.itemPath(), Data: data, Version: stat.Version}
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		_, err := s.conn.Multi(claim, count)
-		kind := classify(err)
-		if kind == answered {
+		fate := call.FateOf(err)
+		if fate == call.Answered {
 			return orGone(err)
 		}
-		if err := pace.wait(ctx, err); err != nil {
+		if err := pace.Wait(ctx, err); err != nil {
 			return err
 		}
-		if kind != unsent {
+		if fate != call.Unsent {
 			return c.look(ctx)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+
+	"github.com/zktorture/zktorture/internal/call"
 )
 
 // MultiLock holds several [Lock]s at once, or none.
@@ -104,7 +106,7 @@ func (m *MultiLock) acquireAll(ctx context.Context, try bool) (bool, error) {
 // another session. (That the one before has ended may be known to the client, and not yet to the goroutine that keeps
 // the hold.)
 func (m *MultiLock) lostSince(l *Lock) bool {
-	return isClosed(l.Lost()) || l.session() != m.locks[len(m.locks)-1].session()
+	return call.IsClosed(l.Lost()) || l.session() != m.locks[len(m.locks)-1].session()
 }
 
 // abandon releases locks and does not wait for that. The next acquisition of each does.
@@ -188,7 +190,7 @@ func (m *MultiLock) Lost() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.hold == nil {
-		return closedChannel()
+		return call.ClosedChannel
 	}
 	return m.hold.lost
 }

@@ -3,6 +3,8 @@ package recipes
 import (
 	"context"
 	"sync"
+
+	"github.com/zktorture/zktorture/internal/call"
 )
 
 // operation is one call of a recipe that its caller may leave while a request hangs. It runs on a goroutine of its
@@ -97,7 +99,7 @@ func (op *operation) refused() {
 
 // answered notes that the change was not made if err is an answer.
 func (op *operation) answered(err error) error {
-	if err != nil && classify(err) == answered {
+	if err != nil && call.FateOf(err) == call.Answered {
 		op.refused()
 	}
 	return err

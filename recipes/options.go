@@ -2,8 +2,11 @@ package recipes
 
 import (
 	"slices"
+	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/internal/call"
 )
 
 // LockOption changes how a [Lock] works.
@@ -13,10 +16,10 @@ type LockOption interface{ applyToLock(*Lock) }
 type QueueOption interface{ applyToStore(*store) }
 
 // Option suits every recipe.
-type Option func(*retryConn)
+type Option func(*call.Settings)
 
-func (o Option) applyToLock(l *Lock)   { o(&l.retryConn) }
-func (o Option) applyToStore(s *store) { o(&s.retryConn) }
+func (o Option) applyToLock(l *Lock)   { o(&l.settings) }
+func (o Option) applyToStore(s *store) { o(&s.settings) }
 
 type lockOption func(*Lock)
 
@@ -30,18 +33,28 @@ func (o queueOption) applyToStore(s *store) { o(s) }
 // Users of one recipe must be able to read, create and delete each other's znodes.
 func WithACL(acl []zk.ACL) Option {
 	acl = slices.Clone(acl)
-	return func(l *retryConn) { l.acl = acl }
+	return func(s *call.Settings) { s.ACL = acl }
 }
+
+// RetryPolicy says how long to pause after a lost request before the next: DelayMin, then twice as long each time, up
+// to DelayMax. There is no randomness in it; the recipes of this package do not wake in herds. How often is not
+// limited: the context of the caller does that.
+type RetryPolicy struct {
+	DelayMin, DelayMax time.Duration
+}
+
+// DefaultRetry is the policy unless [WithRetry] sets another.
+var DefaultRetry = RetryPolicy(call.DefaultRetry)
 
 // WithRetry sets the pauses between attempts after connection losses.
 func WithRetry(policy RetryPolicy) Option {
-	return func(l *retryConn) { l.retry = policy }
+	return func(s *call.Settings) { s.Retry = call.Policy(policy) }
 }
 
 // WithContainers creates missing parents as container znodes, which the servers remove when they have become empty,
 // instead of plain ones, which stay. It needs ZooKeeper 3.5.1 or later.
 func WithContainers() Option {
-	return func(l *retryConn) { l.containers = true }
+	return func(s *call.Settings) { s.Containers = true }
 }
 
 // WithData puts data, such as a host name, into the lock's znodes, for people who look.

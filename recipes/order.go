@@ -32,17 +32,10 @@ func parseMember(prefix, name string) (member, bool) {
 	return member{name: name, guid: guid, sequence: sequence}, err == nil && digits[0] != '+'
 }
 
-func parseMembers(names []string, prefixes ...string) []member {
-	return appendMembers(nil, names, prefixes)
-}
-
-func appendMembers(members []member, names, prefixes []string) []member {
+func parseMembers(names []string, prefixes ...string) (members []member) {
 	for _, prefix := range prefixes {
 		for _, name := range names {
 			if m, ok := parseMember(prefix, name); ok {
-				if members == nil {
-					members = make([]member, 0, len(names))
-				}
 				members = append(members, m)
 			}
 		}
@@ -83,19 +76,13 @@ type lister func(ctx context.Context, dir string) ([]string, error)
 // A member that is gone when it is asked for is left out: it was deleted, and names do not come back. If all are gone
 // the directory is listed again, so that an empty answer means that a listing was empty.
 func (l *retryConn) members(ctx context.Context, dir string, list lister, prefixes ...string) ([]member, error) {
-	return l.appendLine(ctx, nil, dir, list, prefixes)
-}
-
-// appendLine is members in the memory of a line that is empty.
-func (l *retryConn) appendLine(ctx context.Context, line []member, dir string, list lister, prefixes []string) (
-	[]member, error) {
 	for {
 		session := l.conn.SessionID()
 		names, err := list(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
-		members := appendMembers(line, names, prefixes)
+		members := parseMembers(names, prefixes...)
 		if len(members) == 0 {
 			return nil, nil
 		}

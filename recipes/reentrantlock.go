@@ -3,6 +3,8 @@ package recipes
 import (
 	"context"
 	"sync"
+
+	"github.com/zktorture/zktorture/internal/call"
 )
 
 // ReentrantLock is a [Lock] that its owner may take again while it has it. The lock is released when it was unlocked
@@ -75,7 +77,7 @@ func (r *ReentrantLock) enter(ctx context.Context) (bool, error) {
 	switch {
 	case r.count == 0:
 		return false, nil
-	case isClosed(r.Lost()):
+	case call.IsClosed(r.Lost()):
 		return false, ErrLost
 	case ctx.Err() != nil:
 		return false, ctx.Err()
@@ -88,7 +90,7 @@ func (r *ReentrantLock) enter(ctx context.Context) (bool, error) {
 func (r *ReentrantLock) Unlock(ctx context.Context) error {
 	inner, a := r.exit()
 	if inner {
-		if isClosed(r.Lost()) {
+		if call.IsClosed(r.Lost()) {
 			return ErrLost
 		}
 		return nil

@@ -6,55 +6,43 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/internal/call"
 )
 
 // retryConn is a connection as recipes use it: its calls wait out connection losses, so that what they return is an
 // answer of ZooKeeper, or the error of the context, or ErrClosed. A call is not begun when the context has ended; one
 // that hangs is not cut short.
 type retryConn struct {
-	conn       Conn
-	acl        []zk.ACL
-	retry      RetryPolicy
-	containers bool
+	conn     Conn
+	settings call.Settings
 }
-
-// everybody may do everything.
-var everybody = zk.WorldACL(zk.PermAll)
 
 func newRetryConn(conn Conn, opts ...Option) retryConn {
-	l := retryConn{conn: conn, acl: everybody, retry: DefaultRetry}
-	if len(opts) == 0 {
-		return l
-	}
-	return l.with(opts)
+	return retryConn{conn, call.SettingsOf(opts...)}
 }
 
-// with is what options make of a connection. They keep its address: without any it need not be allocated.
-func (l retryConn) with(opts []Option) retryConn {
-	for _, opt := range opts {
-		opt(&l)
-	}
-	return l
+func (l *retryConn) retries() *call.Retries {
+	return &call.Retries{Conn: l.conn, Policy: l.settings.Retry}
 }
 
 // persist repeats a request that may safely be repeated until it is answered. unsure tells that an attempt before the
 // last one may have been carried out.
 func (l *retryConn) persist(ctx context.Context, request func() error) (unsure bool, err error) {
-	pace := backoff{link: l}
+	pace := l.retries()
 	for {
 		if err := ctx.Err(); err != nil {
 			return unsure, err
 		}
 		err := request()
-		kind := classify(err)
-		if kind == answered {
+		fate := call.FateOf(err)
+		if fate == call.Answered {
 			return unsure, err
 		}
-		unsure = unsure || kind != unsent
-		if err := pace.wait(ctx, err); err != nil {
+		unsure = unsure || fate != call.Unsent
+		if err := pace.Wait(ctx, err); err != nil {
 			return unsure, err
 		}
 	}
@@ -138,11 +126,11 @@ func errVanishing(path string) error {
 }
 
 func (l *retryConn) createParent(path string) error {
-	if l.containers {
-		_, err := l.conn.CreateContainer(path, nil, zk.FlagContainer, l.acl)
+	if l.settings.Containers {
+		_, err := l.conn.CreateContainer(path, nil, zk.FlagContainer, l.settings.ACL)
 		return err
 	}
-	_, err := l.conn.Create(path, nil, zk.FlagPersistent, l.acl)
+	_, err := l.conn.Create(path, nil, zk.FlagPersistent, l.settings.ACL)
 	return err
 }
 
@@ -153,13 +141,13 @@ func (l *retryConn) createParent(path string) error {
 // the same once it has reached its end: others would take the new znode for the one that they had dated before the
 // old session ended, and let it go first.
 func (l *retryConn) enlist(ctx context.Context, dir, prefix string, data []byte) (path, guid string, err error) {
-	pace := backoff{link: l}
+	pace := l.retries()
 	guid, session := NewGUID(l.conn), l.conn.SessionID()
 	for vanished := 0; vanished < vanishMax; {
 		if err := ctx.Err(); err != nil {
 			return "", guid, err
 		}
-		path, err := l.conn.Create(join(dir, prefix+guid+"-"), data, zk.FlagEphemeralSequential, l.acl)
+		path, err := l.conn.Create(join(dir, prefix+guid+"-"), data, zk.FlagEphemeralSequential, l.settings.ACL)
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
 			vanished++
@@ -167,10 +155,10 @@ func (l *retryConn) enlist(ctx context.Context, dir, prefix string, data []byte)
 				return "", guid, err
 			}
 			continue
-		case classify(err) == answered:
+		case call.FateOf(err) == call.Answered:
 			return path, guid, err
 		}
-		if err := pace.wait(ctx, err); err != nil {
+		if err := pace.Wait(ctx, err); err != nil {
 			return "", guid, err
 		}
 		if path, err := l.findOwn(ctx, dir, prefix, guid); path != "" || err != nil {
@@ -265,80 +253,4 @@ func parent(path string) string {
 		return path[:slash]
 	}
 	return "/"
-}
-
-// RetryPolicy says how long to pause after a lost request before the next: DelayMin, then twice as long each time, up
-// to DelayMax. There is no randomness in it; the recipes of this package do not wake in herds. How often is not
-// limited: the context of the caller does that.
-type RetryPolicy struct {
-	DelayMin, DelayMax time.Duration
-}
-
-// DefaultRetry is the policy unless [WithRetry] sets another.
-var DefaultRetry = RetryPolicy{DelayMin: 50 * time.Millisecond, DelayMax: 2 * time.Second}
-
-// delay returns the pause after one more failure than failures.
-func (p RetryPolicy) delay(failures int) time.Duration {
-	d := max(p.DelayMin, time.Millisecond)
-	for ; failures > 0 && d < p.DelayMax; failures-- {
-		d *= 2
-	}
-	return min(d, max(p.DelayMax, p.DelayMin, time.Millisecond))
-}
-
-// deafMax is after how many lost requests in a row, each found with the connection still down when its pause was
-// over, a connection counts as closed.
-//
-// A closed *zk.Conn answers every request with ErrConnectionClosed at once, which is also what a request under way
-// gets when an open one breaks; and its state is StateDisconnected, which an open one has for moments. Neither is
-// proof. But an open connection that is down keeps requests waiting and does not fail them: to fail one it must
-// connect, send and break again, and after the pause it is connecting already. Ten times in a row, over eleven
-// seconds, is the best evidence there is; a watch, which does tell the difference, decides wherever there is one.
-// After errDeaf the removal of a znode is tried for as long again; if the conclusion was wrong twice, an ephemeral
-// znode stays until the session ends.
-const deafMax = 10
-
-// errDeaf is the ErrClosed that is concluded and not known.
-var errDeaf = fmt.Errorf("%w, or breaks before it answers: %d requests in a row were lost", ErrClosed, deafMax)
-
-// backoff paces the attempts at one request.
-type backoff struct {
-	link           *retryConn
-	failures, deaf int
-}
-
-// wait pauses after an attempt that ended with err. It returns nil when it is time for the next, else the reason not
-// to try again: the context's error, ErrClosed or errDeaf.
-func (b *backoff) wait(ctx context.Context, err error) error {
-	if classify(err) == closed {
-		return ErrClosed
-	}
-	if err := pause(ctx, b.link.conn, b.link.retry.delay(b.failures)); err != nil {
-		return err
-	}
-	b.failures++
-	if !errors.Is(err, zk.ErrConnectionClosed) || b.link.conn.State() != zk.StateDisconnected {
-		b.deaf = 0
-		return nil
-	}
-	if b.deaf++; b.deaf >= deafMax {
-		return errDeaf
-	}
-	return nil
-}
-
-func pause(ctx context.Context, conn Conn, d time.Duration) error {
-	timer := newTimer(conn, d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err()
-}
-
-// newTimer returns a timer that a recipe on that connection waits for.
-func newTimer(conn Conn, d time.Duration) *time.Timer {
-	BeginsToWait(conn)
-	return time.NewTimer(d)
 }

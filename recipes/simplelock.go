@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/internal/call"
 )
 
 // SimpleLock is an exclusive lock on one ephemeral znode with a fixed name: the client that creates it holds the lock.
@@ -143,8 +145,8 @@ func (s *spot) proof() string { return s.path + "-" + s.guid }
 // create sends the multi and returns which of its operations failed, -1 for none.
 func (s *spot) create() (failed int, err error) {
 	return failure(s.link.conn.Multi(
-		&zk.CreateRequest{Path: s.proof(), Acl: s.link.acl, Flags: zk.FlagEphemeral},
-		&zk.CreateRequest{Path: s.path, Data: []byte(s.guid), Acl: s.link.acl, Flags: zk.FlagEphemeral}))
+		&zk.CreateRequest{Path: s.proof(), Acl: s.link.settings.ACL, Flags: zk.FlagEphemeral},
+		&zk.CreateRequest{Path: s.path, Data: []byte(s.guid), Acl: s.link.settings.ACL, Flags: zk.FlagEphemeral}))
 }
 
 func (s *spot) delete() (failed int, err error) {
@@ -202,17 +204,14 @@ func (s *spot) clear(ctx context.Context) error {
 // sleep pauses, longer from time to time.
 func (s *spot) sleep(ctx context.Context) error {
 	s.tries++
-	return pause(ctx, s.link.conn, s.link.retry.delay(s.tries-1))
+	return call.Pause(ctx, s.link.conn, s.link.settings.Retry.Delay(s.tries-1))
 }
 
 // watch waits until something happens to the znode.
 func (s *spot) watch(ctx context.Context) error {
-	_, _, event, err := s.link.getW(ctx, s.path)
-	switch {
-	case errors.Is(err, zk.ErrNoNode):
-		return nil
-	case err != nil:
+	taken, err := s.link.look(ctx, lookout{}, s.path)
+	if err != nil || taken.missing() {
 		return err
 	}
-	return anyEvent(ctx, []<-chan zk.Event{event})
+	return awaitAny(ctx, &taken)
 }

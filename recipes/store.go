@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/internal/call"
 )
 
 // store is a directory into which a recipe puts items and from which it takes them.
@@ -111,10 +113,10 @@ func (s *store) await(ctx context.Context, enough func(names []string) bool) err
 	if err != nil || watch == nil {
 		return err
 	}
-	if e, fired := firstEvent(watch); fired {
+	if e, is := fired(watch); is {
 		return closing(e)
 	}
-	again := newTimer(s.conn, lookAgain)
+	again := call.NewTimer(s.conn, lookAgain)
 	defer again.Stop()
 	select {
 	case e := <-watch:

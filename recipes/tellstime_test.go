@@ -16,25 +16,25 @@ var timers = map[string][]string{
 	"context": {"WithDeadline", "WithDeadlineCause", "WithTimeout", "WithTimeoutCause"},
 }
 
-// Every timer of the recipes is set by newTimer, which tells the simulator: else equal choices could give different runs,
+// Every timer of the recipes is set by call.NewTimer, which tells the simulator: else equal choices could give different runs,
 // see world.TellsTime. What the workloads do between the recipes' operations sets none.
 func TestEveryTimerIsTold(t *testing.T) {
 	told := 0
-	for _, name := range sources(t, ".", "../workload") {
+	for _, name := range sources(t, ".", "cluster", "../internal/call", "../workload") {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "newTimer" {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "NewTimer" {
 				told += len(timersIn(f))
 			} else if found := timersIn(d); len(found) > 0 {
-				t.Errorf("%s sets timers by %v; the recipes use newTimer", name, found)
+				t.Errorf("%s sets timers by %v; the recipes use call.NewTimer", name, found)
 			}
 		}
 	}
 	if told != 1 {
-		t.Errorf("newTimer sets %d timers: want 1", told)
+		t.Errorf("NewTimer sets %d timers: want 1", told)
 	}
 }
 

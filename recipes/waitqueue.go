@@ -28,27 +28,21 @@ type waitQueue struct {
 	guid    string // "" until a znode may exist
 	path    string // the znode, "" if it is not known whether or where it is
 	session int64  // that owns the znode, or a later one
-
-	lineRoom [4]member // memory of the line as it was listed last, as long as that suffices
 }
 
 // rightBefore is the rule's before where one is served at a time: each waits for the one right before it.
 func rightBefore(line []member, i int) []member { return line[max(i-1, 0):i] }
 
-func newWaitQueue(link *retryConn, dir string, r rule, data []byte) waitQueue {
+func newWaitQueue(link *retryConn, dir string, r rule, data []byte) *waitQueue {
 	if r.prefixes == nil {
 		r.prefixes = []string{r.prefix}
 	}
-	return waitQueue{link: link, dir: dir, rule: r, data: data}
+	return &waitQueue{link: link, dir: dir, rule: r, data: data}
 }
 
 // queue acquires by a place in the line of that rule.
 func (g *holder) queue(ctx context.Context, r rule, data []byte, m mode, try bool) (bool, error) {
-	a := &struct {
-		acquisition
-		place waitQueue
-	}{place: newWaitQueue(&g.retryConn, g.path, r, data)} // allocated at once
-	return g.acquireAs(ctx, &a.acquisition, &a.place, m, try)
+	return g.acquire(ctx, newWaitQueue(&g.retryConn, g.path, r, data), m, try)
 }
 
 // contend queues until it is the own turn. When the znode gets lost on the way it queues again at the end, under a
@@ -101,7 +95,7 @@ func (q *waitQueue) queue(ctx context.Context, try bool) (ticket, error) {
 }
 
 func (q *waitQueue) list(ctx context.Context) ([]member, error) {
-	members, err := q.link.appendLine(ctx, q.lineRoom[:0], q.dir, q.link.children, q.rule.prefixes)
+	members, err := q.link.members(ctx, q.dir, q.link.children, q.rule.prefixes...)
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, errDisplaced // the directory is gone, so the znode is
 	}
@@ -145,18 +139,15 @@ func (q *waitQueue) await(ctx context.Context, before []member, try bool) (turn 
 	if try {
 		return false, errBusy
 	}
-	events := make([]<-chan zk.Event, len(before))
-	for i, m := range before {
-		_, _, event, err := q.link.getW(ctx, join(q.dir, m.name))
-		switch {
-		case errors.Is(err, zk.ErrNoNode):
-			return false, nil
-		case err != nil:
+	var ahead []*lookout
+	for _, m := range before {
+		o, err := q.link.look(ctx, lookout{}, join(q.dir, m.name))
+		if err != nil || o.missing() {
 			return false, err
 		}
-		events[i] = event
+		ahead = append(ahead, &o)
 	}
-	return false, anyEvent(ctx, events)
+	return false, awaitAny(ctx, ahead...)
 }
 
 // verify reads the own znode, whose turn it is. It must be owned by the session of this moment: a list that a new

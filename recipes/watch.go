@@ -34,62 +34,42 @@ func (l *retryConn) look(ctx context.Context, last lookout, path string) (lookou
 // missing reports whether the znode was not there.
 func (o lookout) missing() bool { return o.stat == nil }
 
-// awaitEither returns when one of two watches fires; one without a watch never does.
-func awaitEither(ctx context.Context, a, b *lookout) error {
-	for _, o := range []*lookout{a, b} {
-		if e, fired := firstEvent(o.event); fired {
+// awaitAny waits until the watch of one of several znodes fires; one without a watch never does. Of several ready cases
+// select takes any: those that have fired already are looked at in order, so that equal events make equal runs.
+func awaitAny(ctx context.Context, all ...*lookout) error {
+	for _, o := range all {
+		if e, is := fired(o.event); is {
 			o.event = nil
 			return closing(e)
 		}
 	}
-	var e zk.Event
-	select {
-	case e = <-a.event:
-		a.event = nil
-	case e = <-b.event:
-		b.event = nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return closing(e)
-}
-
-// firstEvent returns the event of the first watch that has fired already. Of several ready cases select takes any; a
-// recipe looks at them in a fixed order, so that equal events make equal runs.
-func firstEvent(watches ...<-chan zk.Event) (e zk.Event, fired bool) {
-	for _, watch := range watches {
+	if len(all) == 1 {
 		select {
-		case e = <-watch:
-			return e, true
-		default:
-		}
-	}
-	return e, false
-}
-
-// anyEvent waits for an event on one of several watches.
-func anyEvent(ctx context.Context, events []<-chan zk.Event) error {
-	if e, fired := firstEvent(events...); fired {
-		return closing(e)
-	}
-	if len(events) == 1 {
-		select {
-		case e := <-events[0]:
+		case e := <-all[0].event:
+			all[0].event = nil
 			return closing(e)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 	cases := []reflect.SelectCase{{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(ctx.Done())}}
-	for _, event := range events {
-		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(event)})
+	for _, o := range all {
+		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(o.event)})
 	}
-	chosen, value, ok := reflect.Select(cases)
-	switch {
-	case chosen == 0:
+	chosen, event, _ := reflect.Select(cases)
+	if chosen == 0 {
 		return ctx.Err()
-	case !ok:
-		return nil // the event went to another reader of this channel: look again
 	}
-	return closing(value.Interface().(zk.Event))
+	all[chosen-1].event = nil
+	return closing(event.Interface().(zk.Event))
+}
+
+// fired returns the event of a watch that has fired already.
+func fired(watch <-chan zk.Event) (e zk.Event, is bool) {
+	select {
+	case e = <-watch:
+		return e, true
+	default:
+		return e, false
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk/goclient"
+	"github.com/zktorture/zktorture/internal/call"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
@@ -329,8 +329,4 @@ var refusals = []error{
 
 // Disconnected reports whether an error says that the connection or the session failed, so that the
 // outcome of a request under way is unknown.
-func Disconnected(err error) bool {
-	var netErr net.Error
-	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrNoServer) || errors.Is(err, zk.ErrClosing) ||
-		errors.Is(err, zk.ErrSessionExpired) || errors.Is(err, zk.ErrSessionMoved) || errors.As(err, &netErr)
-}
+func Disconnected(err error) bool { return call.Disconnected(err) }

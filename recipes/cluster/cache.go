@@ -3,12 +3,11 @@ package cluster
 import (
 	"context"
 	"errors"
-	"net"
-	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/internal/call"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -79,7 +78,7 @@ func (c *Cache) Unset(ctx context.Context) error {
 
 // unknown says of an error that is no answer that the request may have been carried out.
 func (c *Cache) unknown(op string, err error) error {
-	if err == nil || !lost(err) {
+	if call.FateOf(err) == call.Answered {
 		return err
 	}
 	return &recipes.UnknownOutcomeError{Op: op, Path: c.path, Err: err}
@@ -101,8 +100,8 @@ func (c *Cache) Next(ctx context.Context) ([]byte, error) {
 		case err == nil && written > c.told:
 			c.told = written
 			return value, nil
-		case lost(err):
-			if err := pause(ctx, c.conn); err != nil {
+		case call.FateOf(err) != call.Answered:
+			if err := call.Pause(ctx, c.conn, again); err != nil {
 				return nil, err
 			}
 		case err != nil:
@@ -152,23 +151,5 @@ func (c *Cache) changed(ctx context.Context) error {
 	return nil
 }
 
-// lost reports whether an error is that of a connection, and not an answer.
-func lost(err error) bool {
-	var network net.Error
-	return errors.As(err, &network) || slices.ContainsFunc([]error{zk.ErrConnectionClosed, zk.ErrNoServer,
-		zk.ErrSessionExpired, zk.ErrSessionMoved}, func(known error) bool { return errors.Is(err, known) })
-}
-
 // again is the pause before what was in vain is tried again.
 const again = 200 * time.Millisecond
-
-func pause(ctx context.Context, conn recipes.Conn) error {
-	recipes.BeginsToWait(conn)
-	timer := time.NewTimer(again)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err()
-}

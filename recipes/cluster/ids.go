@@ -5,6 +5,7 @@ import (
 	"path"
 	"strconv"
 
+	"github.com/zktorture/zktorture/internal/call"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -70,7 +71,7 @@ func (d *IDs) Lease(ctx context.Context) (int64, error) {
 			return 0, err
 		}
 		number, err := d.free(ctx)
-		if err == nil && !done(d.permits.Lost()) {
+		if err == nil && !call.IsClosed(d.permits.Lost()) {
 			return number, nil
 		}
 		if d.Free(ctx); err != nil {
@@ -91,7 +92,7 @@ func (d *IDs) free(ctx context.Context) (int64, error) {
 				return int64(number), err
 			}
 		}
-		if err := pause(ctx, d.conn); err != nil {
+		if err := call.Pause(ctx, d.conn, again); err != nil {
 			return 0, err
 		}
 	}

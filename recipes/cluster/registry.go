@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/zktorture/zktorture/internal/call"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -62,7 +63,7 @@ func NewRegistry(conn recipes.Conn, dir, name string, opts ...recipes.LockOption
 // Register registers the instance, until Deregister.
 func (r *Registry) Register(ctx context.Context) error {
 	if r.stay != nil {
-		if !done(r.stay.off) {
+		if !call.IsClosed(r.stay.off) {
 			return recipes.ErrHeld
 		}
 		if err := r.settled(ctx); err != nil {
@@ -85,7 +86,7 @@ func (r *Registry) keep(s *stay) {
 		case <-r.group.Lost():
 		case <-s.off:
 		}
-		if done(s.off) {
+		if call.IsClosed(s.off) {
 			s.err = r.group.Leave(context.Background())
 			return
 		}
@@ -100,7 +101,7 @@ func (r *Registry) Deregister(ctx context.Context) error {
 	if r.stay == nil {
 		return recipes.ErrNotHeld
 	}
-	if !done(r.stay.off) {
+	if !call.IsClosed(r.stay.off) {
 		close(r.stay.off)
 	}
 	err := r.settled(ctx)
@@ -115,22 +116,13 @@ func (r *Registry) settled(ctx context.Context) error {
 	select {
 	case <-r.stay.over:
 	case <-ctx.Done():
-		if !done(r.stay.over) {
+		if !call.IsClosed(r.stay.over) {
 			return fmt.Errorf("cluster: deregistration goes on in the background: %w", ctx.Err())
 		}
 	}
 	err := r.stay.err
 	r.stay = nil
 	return err
-}
-
-func done(ch <-chan struct{}) bool {
-	select {
-	case <-ch:
-		return true
-	default:
-		return false
-	}
 }
 
 // List returns the names of the instances, sorted; a missing directory has none.

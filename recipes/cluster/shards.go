@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/zktorture/zktorture/internal/call"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -90,7 +91,7 @@ func (s *Shards) Share(ctx context.Context) ([]string, error) {
 			err = s.lock(ctx)
 		}
 		switch {
-		case err == nil && !done(s.Lost()):
+		case err == nil && !call.IsClosed(s.Lost()):
 			return slices.Clone(s.own), nil
 		case err == nil:
 			s.Yield(ctx)
