@@ -136,7 +136,7 @@ func TestSessionsOfSeveralConnections(t *testing.T) {
 // Of a client that gives its connection up it is seen which session it goes by.
 func TestConnectionsThatAreThrownAway(t *testing.T) {
 	ends(t, abandons(false), world.Expiry|world.Loss)
-	wantBroken(t, abandons(true), world.Expiry|world.Loss, "exclusion", "under session")
+	wantBroken(t, abandons(true), world.Loss, "exclusion", "under session")
 }
 
 func ends(t *testing.T, w sim.Workload, faults world.Faults) {

@@ -24,7 +24,7 @@ func ExampleOf() {
 		return VendorLock{zk.NewLock(c, path, zk.WorldACL(zk.PermAll))}
 	})
 	torture := func(faults world.Faults) {
-		result, err := sim.Run(context.Background(), w, sim.Config{Episodes: 100, Faults: faults, NoFaultsAtAll: true})
+		result, err := sim.Run(context.Background(), w, sim.Config{Episodes: 40, Faults: faults, NoFaultsAtAll: true})
 		fmt.Println(faults, result.Verdict, err)
 	}
 	torture(world.NoFaults)

@@ -24,8 +24,6 @@ type Kind struct {
 	Operations []string
 	// Spared are the faults that find nothing to strike in the simulator, by name, and why. It may be nil.
 	Spared map[string]string
-
-	optional []string // methods that not every recipe has, see able
 }
 
 // Promise is something that the recipes of a kind promise; or, with nothing but Text, something to know about that.

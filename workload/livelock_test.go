@@ -53,7 +53,7 @@ func polling(pause time.Duration) *workload.Workload {
 func TestPollWithoutAPause(t *testing.T) {
 	testkit.ManyWorlds(t)
 	for _, faults := range []world.Faults{world.NoFaults, world.Cancel} {
-		r := campaign(t, polling(0), sim.Config{Episodes: 50, Seed: 1, Faults: faults, NoFaultsAtAll: true})
+		r := campaign(t, polling(0), sim.Config{Episodes: 20, Seed: 1, Faults: faults, NoFaultsAtAll: true})
 		if len(r.Violations) != 1 || r.Violations[0].Property != "progress" {
 			t.Fatalf("under %v: %s, broken are %v", faults, r.Verdict, r.Violations)
 		}
@@ -71,7 +71,7 @@ func TestPollWithoutAPause(t *testing.T) {
 
 // With the shortest pause that a server can bear, it is no loop, however long the others hold the lock.
 func TestPollWithAPause(t *testing.T) {
-	r := campaign(t, polling(time.Millisecond), sim.Config{Episodes: 50, Seed: 1, Faults: world.Cancel, NoFaultsAtAll: true})
+	r := campaign(t, polling(time.Millisecond), sim.Config{Episodes: 15, Seed: 1, Faults: world.Cancel, NoFaultsAtAll: true})
 	if r.Verdict != sim.VerdictOK {
 		t.Errorf("%s (%s): %v", r.Verdict, r.Reason, r.Violations)
 	}

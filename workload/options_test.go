@@ -22,7 +22,7 @@ import (
 func broken(t *testing.T, w *workload.Workload, faults world.Faults) (properties string) {
 	t.Helper()
 	r := campaign(t, w, sim.Config{
-		Episodes: testkit.Sized(150, 600), Seed: 2, Faults: faults, NoFaultsAtAll: faults == world.NoFaults, NoShrink: true,
+		Episodes: testkit.Sized(100, 600), Seed: 2, Faults: faults, NoFaultsAtAll: faults == world.NoFaults, NoShrink: true,
 	})
 	var all []string
 	for _, v := range r.Violations {

@@ -19,10 +19,7 @@ var (
 
 // Our own recipes keep their promises under all faults, and every fault has struck.
 func TestOursAreClean(t *testing.T) {
-	episodes := testkit.Sized(2500, 5000)
-	if testing.Short() {
-		episodes = 1000
-	}
+	episodes := testkit.Sized(400, 5000)
 	for _, of := range [][2]string{{"lock", "ours"}, {"queue", "ours"}, {"queue", "ours/receipts"}} {
 		for _, strategy := range []string{"random", "patterns"} {
 			r := campaign(t, lookUp(t, of[0], of[1]), sim.Config{Episodes: episodes, Seed: 1, Strategy: strategy})

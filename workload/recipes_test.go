@@ -228,7 +228,7 @@ func TestTakeThatSleepsOn(t *testing.T) {
 func TestEveryRecipeIsJudged(t *testing.T) {
 	for _, e := range workload.Entries() {
 		r, err := sim.Run(t.Context(), e.New(), sim.Config{
-			Episodes: testkit.Sized(testkit.Share(150), 5000), Seed: 1, NoShrink: true})
+			Episodes: testkit.Sized(testkit.Share(60), 5000), Seed: 1, NoShrink: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,7 @@ func Message(r sim.Result, property string) string {
 // Clean wants nothing broken in some hundred episodes.
 func Clean(t *testing.T, w sim.Workload, faults world.Faults) {
 	t.Helper()
-	r := Run(t, w, sim.Config{Episodes: testkit.Sized(400, 2000), Seed: 1, Faults: faults, NoFaultsAtAll: true})
+	r := Run(t, w, sim.Config{Episodes: testkit.Sized(250, 2000), Seed: 1, Faults: faults, NoFaultsAtAll: true})
 	if r.Verdict != sim.VerdictOK {
 		t.Errorf("under %v: %s (%s)", faults, r.Verdict, r.Reason)
 		for _, f := range r.Violations {
