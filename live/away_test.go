@@ -401,33 +401,6 @@ type idler struct{}
 func (idler) Lock(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 func (idler) Unlock(context.Context) error   { return nil }
 
-// A wait for ever is a violation, unless the process was kept from the processors most of the time.
-func TestStarvedProcesses(t *testing.T) {
-	for name, of := range map[string]struct {
-		held    func(time.Duration) time.Duration // back, of so long
-		accused bool
-	}{
-		"free":               {func(time.Duration) time.Duration { return 0 }, true},
-		"held back a little": {func(d time.Duration) time.Duration { return d / 10 }, true},
-		"starved":            {func(d time.Duration) time.Duration { return d * 99 / 100 }, false},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			s, began := newSite(), time.Now()
-			w := workload.Lock(func(recipes.Conn, string) workload.Locker { return idler{} })
-			r, err := Run(t.Context(), w,
-				Config{Root: "/root", Seed: 1, Rounds: 2, Open: func(ctx context.Context) (*Session, error) {
-					session, err := s.open(ctx)
-					session.HeldBack = func() time.Duration { return of.held(time.Since(began)) }
-					return session, err
-				}})
-			if accused := len(r.Violations) > 0; err != nil || accused != of.accused ||
-				!accused && r.Verdict != sim.VerdictUnknown {
-				t.Errorf("%s: %s (%s), %v%s", name, r.Verdict, r.Reason, err, messages(r))
-			}
-		})
-	}
-}
-
 // messages are a result's violations, a line each.
 func messages(r sim.Result) (text string) {
 	for _, found := range r.Violations {

@@ -35,8 +35,6 @@ type Session struct {
 	Link Link
 	// Process is the client's, if it has one of its own; else nil.
 	Process Process
-	// HeldBack is the total time that the client's processes have waited for a processor; nil if unknown.
-	HeldBack func() time.Duration
 }
 
 // Config says how to run a workload on real servers. Each round is an episode like those of the

@@ -22,11 +22,7 @@ var _ Process = (*worker.Client)(nil)
 func RemoteSession(r worker.Remote, observer recipes.Conn) *Session {
 	process, _ := r.(Process)
 	conn := worker.ConnOf(r, observer)
-	s := &Session{Conn: conn, Close: r.Close, ExpiriesSeen: r.ExpiriesSeen, Broken: r.Broken, Process: process}
-	if h, can := r.(interface{ HeldBack() time.Duration }); can {
-		s.HeldBack = h.HeldBack
-	}
-	return s
+	return &Session{Conn: conn, Close: r.Close, ExpiriesSeen: r.ExpiriesSeen, Broken: r.Broken, Process: process}
 }
 
 // strikeProcess pauses or kills a client's process: at once, or a moment later, when it knows the answer to the

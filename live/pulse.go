@@ -127,10 +127,6 @@ type wait struct {
 	began time.Time
 	moved time.Time // when something happened last, or else nobody could be expected to do anything
 	lost  int       // connections and sessions, by then
-
-	held  []time.Duration // how long each process had been held back by a moment …
-	asked time.Time       // … zero until they have been asked
-	again time.Time       // when they are next
 }
 
 // newWait returns a wait that begins now and has a least duration.
@@ -142,7 +138,7 @@ func (r *liveRun) newWait(of []*Session, least time.Duration) *wait {
 
 // restart lets the wait begin anew; moved says that it is a good one.
 func (w *wait) restart(moved bool) {
-	w.began, w.asked, w.lost = time.Now(), time.Time{}, lostBy(w.of)
+	w.began, w.lost = time.Now(), lostBy(w.of)
 	if moved {
 		w.moved = w.began
 	}
@@ -171,44 +167,11 @@ func (w *wait) look() outlook {
 	if now.Sub(w.moved) >= waitMax*w.least {
 		return tooSlow
 	}
-	health, held := w.run.pulse.since(w.began, now), w.heldBack(now)
-	if health.steady && !held && now.Sub(w.began) >= health.patience(w.least) {
+	health := w.run.pulse.since(w.began, now)
+	if health.steady && now.Sub(w.began) >= health.patience(w.least) {
 		return forever
 	}
 	return unsettled
-}
-
-// heldBack reports whether a process that waits may have been kept from the processors for longer than it may be: it
-// must have been free to go on for most of the patience.
-func (w *wait) heldBack(now time.Time) bool {
-	if now.Sub(w.began) < w.least/4 {
-		return true
-	}
-	if w.asked.IsZero() {
-		w.asked, w.held = now, heldBack(w.of)
-	}
-	if now.Sub(w.asked) < w.least*3/4 || now.Before(w.again) {
-		return true
-	}
-	for i, held := range heldBack(w.of) {
-		if now.Sub(w.asked)-(held-w.held[i]) < w.least*3/4 {
-			w.again = now.Add(w.least / beatsPerPatience)
-			return true
-		}
-	}
-	return false
-}
-
-// heldBack returns how long the processes of sessions have been held back up to now.
-func heldBack(sessions []*Session) (held []time.Duration) {
-	for _, s := range sessions {
-		if s.HeldBack == nil {
-			held = append(held, 0)
-		} else {
-			held = append(held, s.HeldBack())
-		}
-	}
-	return held
 }
 
 // lostBy returns how many connections and sessions have been lost to the knowledge of clients.

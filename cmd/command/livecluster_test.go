@@ -26,10 +26,10 @@ import (
 	"github.com/zktorture/zktorture/cmd/internal/cli/output"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/internal/proc"
 	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/live/ensemble"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
-	"github.com/zktorture/zktorture/live/ensemble/posix"
 	"github.com/zktorture/zktorture/live/zkclient"
 )
 
@@ -316,7 +316,7 @@ func TestLiveLosesItsRoot(t *testing.T) {
 		cmd, printed := program(t, "live", "queue", "--servers", e.ConnectString(),
 			"--root", "/root", "--duration", "1h", "--seed", "1", "--faults", "none")
 		began(t, witness, "/root")
-		cmd.Process.Signal(posix.Stop)
+		cmd.Process.Signal(proc.Stop)
 		unowned(t, witness, "/root")
 		p := torture(t, "clean", "--servers", e.ConnectString(), "--yes")
 		if p.wait(console.ExitOK); !strings.Contains(p.out.String(), ": removed") {
@@ -328,7 +328,7 @@ func TestLiveLosesItsRoot(t *testing.T) {
 			}
 		}
 		before := dump(t, witness, "/root")
-		cmd.Process.Signal(posix.Continue)
+		cmd.Process.Signal(proc.Continue)
 		if signal != nil {
 			cmd.Process.Signal(signal)
 		}

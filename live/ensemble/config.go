@@ -59,7 +59,7 @@ func escapeProperty(s string) string { return strings.ReplaceAll(s, `\`, `\\`) }
 func (o Options) arguments(dir string) []string {
 	arguments := []string{
 		"-Xms16m", "-Xmx64m", "-Xss256k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
-		"-XX:ReservedCodeCacheSize=24m", "-XX:MaxMetaspaceSize=64m", noTrace,
+		"-XX:ReservedCodeCacheSize=24m", "-XX:MaxMetaspaceSize=64m", "-XX:-UsePerfData",
 		"-Djava.net.preferIPv4Stack=true",
 		"-Djava.io.tmpdir=" + dir,
 		"-Dorg.slf4j.simpleLogger.showDateTime=true",

@@ -46,12 +46,10 @@
 // On Linux no server outlives the process that started it, even if that is killed with SIGKILL: the kernel kills the
 // servers. On other systems only Stop ends them.
 //
-// The files go too, unless [Options.Keep] is set: a small process removes them if this one was killed, or if both
-// were killed, as when a container ends, the next Start in the same place. See package scratch.
+// The files of a process that was killed go with the next Start: they are in the system's folder for temporary files.
 //
 // # What is needed
 //
-// A Unix (elsewhere [Start] says where to run it instead), Java 11 or newer, found through JAVA_HOME or PATH, a shell
-// (sh), and ZooKeeper's jars, which [Fetch] finds or downloads. The
-// servers write without fsync: a killed process loses nothing, a machine without power would.
+// A Unix (elsewhere [Start] says where to run it instead), Java 11 or newer, found through JAVA_HOME or PATH, and
+// ZooKeeper's jars, which [Fetch] finds or downloads. The servers write without fsync: a killed process loses nothing, a machine without power would.
 package ensemble

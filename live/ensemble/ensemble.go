@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,23 +11,21 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/zktorture/zktorture/live/ensemble/posix"
+	"github.com/zktorture/zktorture/internal/proc"
 	"github.com/zktorture/zktorture/live/ensemble/quorum"
-	"github.com/zktorture/zktorture/live/ensemble/scratch"
 )
 
 // Ensemble is a ZooKeeper of one, three or five servers on this machine. Its methods may be called from several
 // goroutines.
 type Ensemble struct {
-	options  Options
-	java     string
-	software *Software
-	dir      string
-	scratch  *scratch.Folder // of dir; nil if it is kept
-	claimed  []claim         // the members' ports
-	members  []*Member
-	holds    []*quorum.Hold // by member: on what it hears from its leader
-	heals    atomic.Int64   // calls of HealAll
+	options Options
+	java    string
+	jars    []string // the class path
+	folder  *proc.Folder
+	claimed []claim // the members' ports
+	members []*Member
+	holds   []*quorum.Hold // by member: on what it hears from its leader
+	heals   atomic.Int64   // calls of HealAll
 
 	stop    sync.Once
 	stopErr error
@@ -40,25 +36,25 @@ const launchesMax = 5
 
 // Start starts an ensemble and returns when all its servers serve, after about a second for one to three of them. The
 // context bounds the start, with the download that it may need ([Fetch]), not the life of the ensemble. After an
-// error nothing of the ensemble is left, except its files if [Options.Keep] is set.
+// error nothing of the ensemble is left.
 func Start(ctx context.Context, options Options) (*Ensemble, error) {
 	options, err := options.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	if err := posix.Allowed(); err != nil {
+	if err := proc.Allowed(); err != nil {
 		return nil, fmt.Errorf("ensemble: %w", err)
 	}
-	java, err := FindJava(ctx)
+	java, err := findJava()
 	if err != nil {
 		return nil, err
 	}
-	software, err := Fetch(ctx)
+	jars, err := Fetch(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for launches := 1; ; launches++ {
-		e := &Ensemble{options: options, java: java, software: software}
+		e := &Ensemble{options: options, java: java, jars: jars}
 		err := e.start(ctx)
 		if err == nil {
 			return e, nil
@@ -90,7 +86,7 @@ func (e *Ensemble) prepare() error {
 	if e.claimed, err = e.options.freePorts(3 * e.options.Nodes); err != nil {
 		return err
 	}
-	if err := e.makeDir(); err != nil {
+	if e.folder, err = proc.NewFolder("", folderPrefix); err != nil {
 		return fmt.Errorf("ensemble: cannot make a folder: %w", err)
 	}
 	for range e.options.Nodes {
@@ -106,24 +102,8 @@ func (e *Ensemble) prepare() error {
 	return e.configure()
 }
 
-// folderPrefix begins the names of ensembles' folders.
-const folderPrefix = "zookeeper-"
-
-// makeDir makes the ensemble's folder, which vanishes with this process unless it is to be kept.
-func (e *Ensemble) makeDir() error {
-	if e.options.Keep {
-		dir, err := os.MkdirTemp(e.options.Dir, folderPrefix)
-		if err == nil {
-			e.dir, err = filepath.Abs(dir)
-		}
-		return err
-	}
-	folder, err := scratch.New(e.options.Dir, folderPrefix)
-	if err == nil {
-		e.scratch, e.dir = folder, folder.Path()
-	}
-	return err
-}
+// folderPrefix begins the names of ensembles' folders, and of nothing else.
+const folderPrefix = "zktorture-servers-"
 
 func (e *Ensemble) configure() error {
 	for _, m := range e.members {
@@ -171,7 +151,7 @@ func (e *Ensemble) Servers() []string {
 func (e *Ensemble) ConnectString() string { return strings.Join(e.Servers(), ",") }
 
 // Dir returns the ensemble's folder: s1, s2, … with zoo.cfg, data and server.log in each.
-func (e *Ensemble) Dir() string { return e.dir }
+func (e *Ensemble) Dir() string { return e.folder.Path }
 
 // Member returns a member by its number, from 0 to [Options.Nodes]-1.
 func (e *Ensemble) Member(i int) *Member { return e.members[i] }
@@ -209,7 +189,7 @@ func (e *Ensemble) WaitLeader(ctx context.Context) (leader int, err error) {
 	return leader, err
 }
 
-// Stop kills all servers and removes the files, unless [Options.Keep] is set. Calling it again returns the same error.
+// Stop kills all servers and removes the files. Calling it again returns the same error.
 func (e *Ensemble) Stop() error {
 	e.stop.Do(func() { e.stopErr = e.tearDown() })
 	return e.stopErr
@@ -223,8 +203,8 @@ func (e *Ensemble) tearDown() error {
 	for _, c := range e.claimed {
 		failures = append(failures, c.Close())
 	}
-	if e.scratch != nil {
-		if err := e.scratch.Remove(); err != nil {
+	if e.folder != nil {
+		if err := e.folder.Remove(); err != nil {
 			failures = append(failures, fmt.Errorf("ensemble: cannot remove the files: %w", err))
 		}
 	}

@@ -86,7 +86,8 @@ func TestStartServeStop(t *testing.T) {
 	for _, nodes := range []int{1, 3} {
 		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
 			dir := t.TempDir()
-			e := start(t, ensemble.Options{Nodes: nodes, Dir: dir})
+			t.Setenv("TMPDIR", dir)
+			e := start(t, ensemble.Options{Nodes: nodes})
 			if len(e.Servers()) != nodes {
 				t.Errorf("servers %q, want %d", e.Servers(), nodes)
 			}
@@ -157,14 +158,6 @@ func insist(t *testing.T, do func() error) {
 	})
 }
 
-func TestKeep(t *testing.T) {
-	e := start(t, ensemble.Options{Dir: t.TempDir(), Keep: true})
-	if err := e.Stop(); err != nil {
-		t.Error(err)
-	}
-	wantEntries(t, filepath.Join(e.Dir(), "s1"), "data", "server.log", "zoo.cfg")
-}
-
 // Tick and JVM reach the servers: the timeout of a session is 2 ticks at least.
 func TestOptionsReachTheServer(t *testing.T) {
 	e := start(t, ensemble.Options{Tick: 30 * time.Millisecond, JVM: []string{"-Djute.maxbuffer=2000"}})
@@ -199,7 +192,8 @@ func TestStartRefuses(t *testing.T) {
 
 func TestStartWithoutItsFolder(t *testing.T) {
 	needsServers(t)
-	_, err := ensemble.Start(t.Context(), ensemble.Options{Dir: filepath.Join(t.TempDir(), "absent")})
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "absent"))
+	_, err := ensemble.Start(t.Context(), ensemble.Options{})
 	wantError(t, err, "cannot make a folder", "absent")
 }
 
@@ -207,7 +201,8 @@ func TestStartWithoutItsFolder(t *testing.T) {
 func TestStartTellsTheLog(t *testing.T) {
 	needsServers(t)
 	dir := t.TempDir()
-	_, err := ensemble.Start(t.Context(), ensemble.Options{Dir: dir, JVM: []string{"-XX:NoSuchFlag"}})
+	t.Setenv("TMPDIR", dir)
+	_, err := ensemble.Start(t.Context(), ensemble.Options{JVM: []string{"-XX:NoSuchFlag"}})
 	wantError(t, err, "server.1", "has ended", "server.log", "NoSuchFlag")
 	wantEntries(t, dir)
 }
@@ -215,8 +210,9 @@ func TestStartTellsTheLog(t *testing.T) {
 func TestStartEndsWithItsContext(t *testing.T) {
 	needsServers(t)
 	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
 	ctx, cancel := context.WithCancel(t.Context())
-	options := ensemble.Options{Nodes: 3, Dir: dir, Log: func(string, ...any) { cancel() }}
+	options := ensemble.Options{Nodes: 3, Log: func(string, ...any) { cancel() }}
 	if _, err := ensemble.Start(ctx, options); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want one that wraps context.Canceled", err)
 	}
@@ -226,7 +222,8 @@ func TestStartEndsWithItsContext(t *testing.T) {
 func TestStartTimeout(t *testing.T) {
 	needsServers(t)
 	dir := t.TempDir()
-	_, err := ensemble.Start(t.Context(), ensemble.Options{Dir: dir, StartTimeout: time.Millisecond})
+	t.Setenv("TMPDIR", dir)
+	_, err := ensemble.Start(t.Context(), ensemble.Options{StartTimeout: time.Millisecond})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v, want one that wraps context.DeadlineExceeded", err)
 	}
@@ -243,7 +240,7 @@ func TestStartAgainWhenAPortIsTaken(t *testing.T) {
 			}
 			defer thief.Close()
 			launches := 0
-			options := ensemble.Options{Nodes: []int{1, 3, 3}[port], Dir: t.TempDir()}
+			options := ensemble.Options{Nodes: []int{1, 3, 3}[port]}
 			e := start(t, options.WithPorts(func(found []int) {
 				if launches++; launches == 1 {
 					for i := range options.Nodes { // of every member, as only the leader opens its peer port

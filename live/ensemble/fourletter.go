@@ -6,21 +6,36 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// fourLetterTimeout bounds one question to a server that runs and is not paused, however busy the
-// machine is.
-const fourLetterTimeout = 30 * time.Second
+// A question is asked again, on another connection, when it has not been answered for a second, then four, and so on.
+// The bound is for a server that runs and is not paused, however busy the machine is. The first question may never be
+// answered: a server that is asked while it starts can fail to answer and leave the connection open.
+const (
+	fourLetterFirst = time.Second
+	fourLetterMost  = 64 * time.Second
+)
 
 // fourLetterMax bounds the answer, in bytes.
 const fourLetterMax = 1 << 20
 
 // fourLetter asks a server a four-letter word (ZooKeeper Administrator's Guide, "The Four Letter Words").
-func fourLetter(ctx context.Context, address, word string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, fourLetterTimeout)
+func fourLetter(ctx context.Context, address, word string) (answer string, err error) {
+	for limit := fourLetterFirst; limit <= fourLetterMost; limit *= 4 {
+		answer, err = askOnce(ctx, address, word, limit)
+		if !errors.Is(err, os.ErrDeadlineExceeded) || ctx.Err() != nil {
+			break
+		}
+	}
+	return answer, err
+}
+
+func askOnce(ctx context.Context, address, word string, limit time.Duration) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -54,7 +69,7 @@ func (m *Member) status(ctx context.Context) (Status, error) {
 	}
 	mode, zxid := field(answer, "Mode: "), field(answer, "Zxid: 0x")
 	if mode == "" {
-		return Status{}, fmt.Errorf("answered srvr with %q, which names no mode", firstLine(answer))
+		return Status{}, fmt.Errorf("answered srvr with %.200q, which names no mode", answer)
 	}
 	number, err := strconv.ParseInt(zxid, 16, 64)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 const role = "ENSEMBLE_TEST_ROLE"
 
 func TestMain(m *testing.M) {
-	roles := map[string]func() error{"": nil, "fetch": fetchOnce, "start": startAndHang}
+	roles := map[string]func() error{"": nil, "start": startAndHang}
 	play, ok := roles[os.Getenv(role)]
 	switch {
 	case !ok:
@@ -38,22 +38,9 @@ func inRole(name string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// installedEnv tells a process in a role where to look for installed packages.
-const installedEnv = "ENSEMBLE_TEST_INSTALLED"
-
-func fetchOnce() error {
-	ensemble.SetInstalled(os.Getenv(installedEnv))
-	software, err := ensemble.Fetch(context.Background())
-	if err != nil {
-		return err
-	}
-	_, err = os.Stat(software.Classpath[0])
-	return err
-}
-
 // startAndHang starts servers, prints their pids on a line, and never stops them.
 func startAndHang() error {
-	e, err := ensemble.Start(context.Background(), ensemble.Options{Nodes: 3, Dir: os.Getenv("ENSEMBLE_TEST_DIR")})
+	e, err := ensemble.Start(context.Background(), ensemble.Options{Nodes: 3})
 	if err != nil {
 		return err
 	}

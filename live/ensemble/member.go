@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/zktorture/zktorture/live/ensemble/posix"
+	"github.com/zktorture/zktorture/internal/proc"
 	"github.com/zktorture/zktorture/live/ensemble/relay"
 )
 
@@ -85,7 +88,7 @@ func (m *Member) Kill() error { return m.end("kill", syscall.SIGKILL) }
 
 // Stop ends the server with SIGTERM, resuming a paused one, and returns when it is gone; it does nothing if it does
 // not run.
-func (m *Member) Stop() error { return m.end("stop", syscall.SIGTERM, posix.Continue) }
+func (m *Member) Stop() error { return m.end("stop", syscall.SIGTERM, proc.Continue) }
 
 func (m *Member) end(verb string, signals ...syscall.Signal) error {
 	m.mu.Lock()
@@ -103,14 +106,14 @@ func (m *Member) end(verb string, signals ...syscall.Signal) error {
 func (m *Member) Pause() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.setPaused("pause", posix.Stop, true)
+	return m.setPaused("pause", proc.Stop, true)
 }
 
 // Resume continues a paused server with SIGCONT. It is an error if the server does not run.
 func (m *Member) Resume() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.setPaused("resume", posix.Continue, false)
+	return m.setPaused("resume", proc.Continue, false)
 }
 
 // setPaused needs m.mu.
@@ -166,7 +169,8 @@ func (m *Member) launch() error {
 		return fmt.Errorf("ensemble: cannot start %v: the ensemble has been stopped", m)
 	}
 	m.ensemble.options.Log("start %v", m)
-	cmd := m.ensemble.software.command(m.ensemble.java, m.ensemble.options.arguments(m.dir)...)
+	classpath := strings.Join(m.ensemble.jars, string(os.PathListSeparator))
+	cmd := exec.Command(m.ensemble.java, append([]string{"-cp", classpath}, m.ensemble.options.arguments(m.dir)...)...)
 	started, err := launch(cmd, m.dir)
 	if err != nil {
 		return err
@@ -192,6 +196,13 @@ func (m *Member) WaitServing(ctx context.Context) error {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	go func() {
+		select {
+		case <-life.ended:
+			stop(life.why())
+		case <-ctx.Done():
+		}
+	}()
 	err := poll(ctx, func() error { return m.serving(ctx, life, stop) })
 	if err == nil {
 		return nil
@@ -204,11 +215,8 @@ func (m *Member) WaitServing(ctx context.Context) error {
 
 // serving is nil if the server serves. It calls giveUp when that can no longer happen.
 func (m *Member) serving(ctx context.Context, life *process, giveUp context.CancelCauseFunc) error {
-	switch {
-	case life.portTaken():
+	if life.portTaken() {
 		giveUp(errPortTaken)
-	case !life.alive():
-		giveUp(errEnded)
 	}
 	if _, err := m.status(ctx); err != nil {
 		return err
@@ -255,7 +263,7 @@ func newMember(e *Ensemble, i int, p ports) *Member {
 	return &Member{
 		ensemble: e,
 		index:    i,
-		dir:      filepath.Join(e.dir, "s"+strconv.Itoa(i+1)),
+		dir:      filepath.Join(e.folder.Path, "s"+strconv.Itoa(i+1)),
 		ports:    p,
 		address:  addressOf(p.client),
 		awake:    context.Background(),

@@ -11,13 +11,6 @@ type Options struct {
 	// Nodes is how many servers: 1, 3 or 5. Default 1.
 	Nodes int
 
-	// Dir is an existing folder, in which a folder for this ensemble is made, and folders of killed processes are
-	// removed (see package scratch). Default: the system's folder for temporary files.
-	Dir string
-
-	// Keep leaves the files of the ensemble (configuration, data, logs) when it or its process ends.
-	Keep bool
-
 	// Tick is ZooKeeper's tickTime, in whole milliseconds, 10 ms to 1 minute. Default 100 ms.
 	// Session timeouts lie between 2 and 20 ticks.
 	Tick time.Duration

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/zktorture/zktorture/live/ensemble/afterlife"
+	"github.com/zktorture/zktorture/internal/proc"
 )
 
 // endMax bounds how long a process may take to end after a signal that ends it.
@@ -37,7 +37,7 @@ func launch(cmd *exec.Cmd, dir string) (*process, error) {
 		return nil, fmt.Errorf("ensemble: cannot write the log of a server: %w", err)
 	}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, file, file
-	if err := afterlife.Bind(cmd, p.wait); err != nil {
+	if err := proc.Start(cmd, p.wait); err != nil {
 		return nil, fmt.Errorf("ensemble: cannot start a server: %w", err)
 	}
 	return p, nil
@@ -109,4 +109,12 @@ func (p *process) tail() string {
 func (p *process) portTaken() bool {
 	log := p.output()
 	return strings.Contains(log, "BindException") || strings.Contains(log, "Address already in use")
+}
+
+// why is the error of a process that has ended.
+func (p *process) why() error {
+	if p.portTaken() {
+		return errPortTaken
+	}
+	return errEnded
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"syscall"
 	"testing"
@@ -12,11 +13,12 @@ import (
 	"github.com/zktorture/zktorture/live/ensemble"
 )
 
-// No server and no file outlives its parent, even if that has no time to clean up.
+// No server outlives its parent, even if that has no time to clean up, and its files go with the next start.
 func TestKilledParentLeavesNothing(t *testing.T) {
 	needsServers(t)
 	dir := t.TempDir()
-	parent := inRole("start", "ENSEMBLE_TEST_DIR="+dir)
+	t.Setenv("TMPDIR", dir)
+	parent := inRole("start")
 	parent.Stderr = os.Stderr
 	out, err := parent.StdoutPipe()
 	if err != nil {
@@ -46,10 +48,16 @@ func TestKilledParentLeavesNothing(t *testing.T) {
 	for _, pid := range servers {
 		testkit.Until(t, fmt.Sprintf("pid %d is gone", pid), func() bool { return gone(pid) })
 	}
-	testkit.Until(t, "the files are gone", func() bool {
-		left, err := os.ReadDir(dir)
-		return err == nil && len(left) == 0
-	})
+	parent.Wait()
+	e, err := ensemble.Start(t.Context(), ensemble.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantEntries(t, dir, filepath.Base(e.Dir()))
+	if err := e.Stop(); err != nil {
+		t.Error(err)
+	}
+	wantEntries(t, dir)
 }
 
 // The kernel kills children with the thread that started them, so that must not be a thread of
@@ -58,7 +66,7 @@ func TestServersOutliveTheThreadOfTheirCaller(t *testing.T) {
 	needsServers(t)
 	var e *ensemble.Ensemble
 	var err error
-	onThreadThatEnds(func() { e, err = ensemble.Start(t.Context(), ensemble.Options{Dir: t.TempDir()}) })
+	onThreadThatEnds(func() { e, err = ensemble.Start(t.Context(), ensemble.Options{}) })
 	if err != nil {
 		t.Fatal(err)
 	}

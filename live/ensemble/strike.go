@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
-	"github.com/zktorture/zktorture/live/ensemble/posix"
+	"github.com/zktorture/zktorture/internal/proc"
 )
 
 // Strike makes a fault happen and returns which member it struck. If the target is a leader or follower it waits
@@ -112,7 +112,7 @@ func (m *Member) resumeIfPaused() error {
 	if !m.running() || m.awake.Err() == nil {
 		return nil
 	}
-	return m.setPaused("resume", posix.Continue, false)
+	return m.setPaused("resume", proc.Continue, false)
 }
 
 func (e *Ensemble) strikeLag(m *Member, role string, delay time.Duration) (undo func() error, err error) {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/zktorture/zktorture/live/ensemble/posix"
+	"github.com/zktorture/zktorture/internal/proc"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -35,11 +35,11 @@ type Config struct {
 	// session which the servers have not granted by this way is no worker.
 	Way Way
 
-	// StartTimeout bounds how long a process takes until it is ready. Time in which it is stopped, or waits for a
-	// processor, does not count (on Linux), up to twenty times as long. Default 30 s.
+	// StartTimeout bounds how long a process takes until it is ready. Default 2 min, for busy machines.
 	StartTimeout time.Duration
 
-	// GiveUp bounds how long a worker takes to answer a cancelled operation before it is killed, likewise. Default 10 s.
+	// GiveUp bounds how long a worker takes to answer a cancelled operation before it is killed. Time in which it is
+	// paused does not count. Default 30 s.
 	GiveUp time.Duration
 }
 
@@ -53,7 +53,7 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Fail == nil {
 		cfg.Fail = func(error) {}
 	}
-	cfg.StartTimeout, cfg.GiveUp = cmp.Or(cfg.StartTimeout, 30*time.Second), cmp.Or(cfg.GiveUp, 10*time.Second)
+	cfg.StartTimeout, cfg.GiveUp = cmp.Or(cfg.StartTimeout, 2*time.Minute), cmp.Or(cfg.GiveUp, 30*time.Second)
 	return cfg
 }
 
@@ -322,22 +322,12 @@ func (c *Client) Pid() (int, bool) {
 	return l.proc.pid, true
 }
 
-// HeldBack returns how long the worker's processes have waited for a processor, altogether; 0 if that is not known.
-func (c *Client) HeldBack() time.Duration {
-	pid, there := c.Pid()
-	if !there {
-		return 0
-	}
-	held, _ := heldBack(pid)
-	return held
-}
-
 // Pause stops the process with SIGSTOP, as a long garbage collection does: it keeps its connections and does nothing.
 // It is an error if there is no process.
-func (c *Client) Pause() error { return c.sleep(posix.Stop, true) }
+func (c *Client) Pause() error { return c.sleep(proc.Stop, true) }
 
 // Resume continues the process with SIGCONT. It is an error if there is none.
-func (c *Client) Resume() error { return c.sleep(posix.Continue, false) }
+func (c *Client) Resume() error { return c.sleep(proc.Continue, false) }
 
 func (c *Client) sleep(s syscall.Signal, paused bool) error {
 	l, err := c.running()
@@ -349,9 +339,7 @@ func (c *Client) sleep(s syscall.Signal, paused bool) error {
 	if err := l.proc.signal(s); err != nil {
 		return err
 	}
-	if l.paused && !paused {
-		l.naps++
-	}
+	l.slept = l.slept || paused
 	l.paused = paused
 	return nil
 }
@@ -386,7 +374,7 @@ func (c *Client) Close() {
 	limit := time.NewTimer(closeMax)
 	defer limit.Stop()
 	l.proc.in.Close()
-	if err := l.proc.signal(posix.Continue); err != nil && !errors.Is(err, errNoProcess) {
+	if err := l.proc.signal(proc.Continue); err != nil && !errors.Is(err, errNoProcess) {
 		l.proc.kill()
 	}
 	select {

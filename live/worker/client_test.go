@@ -114,31 +114,6 @@ func TestNotReadyLate(t *testing.T) {
 	}
 }
 
-// A worker that is stopped while it begins, as on a machine that sleeps, has as much time when it goes on.
-func TestReadyLate(t *testing.T) {
-	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		t.Skip("here it is not seen that a process is stopped")
-	}
-	file := filepath.Join(t.TempDir(), "pid")
-	since := time.Now()
-	start(t, worker.Config{Command: isReady + `cat`})
-	limit := max(400*time.Millisecond, 20*time.Since(since))
-	began := make(chan struct{})
-	go func() {
-		defer close(began)
-		pid := 0
-		testkit.Until(t, "the worker is stopped", func() bool {
-			text, _ := os.ReadFile(file)
-			pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
-			return pid > 0 && stateOf(t, pid) == "T"
-		})
-		time.Sleep(5 * limit / 2) // more than it may take
-		syscall.Kill(pid, syscall.SIGCONT)
-	}()
-	start(t, worker.Config{Command: `echo $$ >` + file + `; kill -STOP $$; ` + isReady + `cat`, StartTimeout: limit})
-	<-began
-}
-
 // What a worker says that does not get ready in time is told, however long it takes to say that.
 func TestNeverReady(t *testing.T) {
 	patience := 100 * time.Millisecond
@@ -245,20 +220,6 @@ func TestRunawayChild(t *testing.T) {
 		_, err := do(t.Context(), c, "acquire")
 		wantIs(t, err, recipes.ErrUnknownOutcome)
 	})
-}
-
-// A process has its time anew when it is woken.
-func TestVigil(t *testing.T) {
-	v := worker.Vigil{}
-	for i, c := range []struct {
-		asleep bool
-		naps   int
-		over   bool
-	}{{true, 0, false}, {true, 0, false}, {false, 1, false}, {false, 1, true}, {true, 1, false}, {false, 3, false}} {
-		if got := v.Over(c.asleep, c.naps); got != c.over {
-			t.Errorf("time %d: over %v, want %v", i, got, c.over)
-		}
-	}
 }
 
 // given is the context of an operation that is given up when the worker says that it has got it.
@@ -520,15 +481,16 @@ func TestUsersAndOrder(t *testing.T) {
 	})
 }
 
-// No worker outlives a runner that was killed.
+// No worker outlives a runner that was killed, and nothing of its group that is paused does.
 func TestWorkersDieWithTheRunner(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux promises it")
 	}
+	child := filepath.Join(t.TempDir(), "child")
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	// It does not see that its input ends: a sleep has no eyes.
+	// They do not see that their input ends: a sleep has no eyes.
 	cmd.Env = append(os.Environ(), role+"=runner "+
-		`read first; echo '{"zktorture":1,"session":"0xa"}'; exec sleep 1000`)
+		`read first; sleep 1000 & echo $! >`+child+`; echo '{"zktorture":1,"session":"0xa"}'; exec sleep 1000`)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -536,14 +498,24 @@ func TestWorkersDieWithTheRunner(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var pid int
-	if _, err := fmt.Fscan(out, &pid); err != nil {
+	pids := make([]int, 2)
+	if _, err := fmt.Fscan(out, &pids[0]); err != nil {
 		t.Fatal(err)
 	}
-	if stateOf(t, pid) == "" {
-		t.Fatal("there is no worker")
+	text, err := os.ReadFile(child)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pids[1], err = strconv.Atoi(strings.TrimSpace(string(text))); err != nil {
+		t.Fatal(err)
+	}
+	syscall.Kill(-pids[0], syscall.SIGSTOP)
+	for _, pid := range pids {
+		testkit.Until(t, "it is paused", func() bool { return stateOf(t, pid) == "T" })
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
-	testkit.Until(t, "the worker is dead", func() bool { return stateOf(t, pid) == "" })
+	for _, pid := range pids {
+		testkit.Until(t, "it is dead", func() bool { return stateOf(t, pid) == "" })
+	}
 }

@@ -41,8 +41,6 @@
 //
 // A worker leads a process group, which gets the signals, so that a command of several processes stops and dies as
 // one. What is left in the group when the worker ends is killed at once. On Linux no worker outlives the process that
-// started it, even if that is killed with SIGKILL: the kernel kills the worker, and a guard, a shell that waits for
-// the end of this process, kills whatever workers have started, unless that has become another user's. It knows them
-// by a mark that the kernel hands down (afterlife.Kin), whatever environment, session or parent they have. On other
-// systems a worker sees the end of its standard input.
+// started it, even if that is killed with SIGKILL: the kernel kills the worker. What it has started, and a worker on
+// other systems, sees the end of its standard input.
 package worker

@@ -12,11 +12,6 @@ func HostOf(w *workload.Workload, conn recipes.Conn, close func()) (*Host, error
 	return hostOf(w, conn, close, func(err error) { panic(err) })
 }
 
-// Vigil watches whether a process is awake.
-type Vigil = vigil
-
-func (v *vigil) Over(asleep bool, naps int) bool { return v.over(asleep, naps, 0) }
-
 // Kinds lists the kinds whose recipes may be in other processes.
 var Kinds = kindNames
 

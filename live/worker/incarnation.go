@@ -22,7 +22,7 @@ type incarnation struct {
 
 	mu      sync.Mutex
 	paused  bool
-	naps    int   // how often it was resumed
+	slept   bool  // it was paused since the last look
 	last    int64 // id of a question
 	waiting map[int64]question
 	objects map[int]string // by user: the path of its object
@@ -66,23 +66,16 @@ func (c *Client) spawn(number int) (*incarnation, error) {
 
 // begin tells the process what to serve.
 func (l *incarnation) begin(ctx context.Context) error {
-	limit := l.limit(l.client.cfg.StartTimeout)
-	defer limit.Stop()
 	l.write(l.client.cfg.assignment()) // if that fails it has died
-	for {
-		select {
-		case r := <-l.ready:
-			return l.begun(r)
-		case <-l.over:
-			return l.ended()
-		case <-limit.C:
-			if limit.reached() {
-				return fmt.Errorf("worker: %s: it was not ready after %v: %v",
-					l.client.cfg.Command, l.client.cfg.StartTimeout, l.proc)
-			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	select {
+	case r := <-l.ready:
+		return l.begun(r)
+	case <-l.over:
+		return l.ended()
+	case <-time.After(l.client.cfg.StartTimeout):
+		return fmt.Errorf("worker: %s: it was not ready after %v: %v", l.client.cfg.Command, l.client.cfg.StartTimeout, l.proc)
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
@@ -240,66 +233,24 @@ func (l *incarnation) late(q question) (reply, error) {
 // await waits for the answer to a cancelled operation. A process that does not answer is killed, so that it does not
 // acquire anything later.
 func (l *incarnation) await(q question) (reply, error) {
-	limit := l.limit(l.client.cfg.GiveUp)
-	defer limit.Stop()
-	for {
+	for l.sleeping(); ; {
 		select {
 		case r := <-q.answer:
 			return r, nil
 		case <-l.over:
 			return l.late(q)
-		case <-limit.C:
-			if limit.reached() {
+		case <-time.After(l.client.cfg.GiveUp):
+			if !l.sleeping() {
 				l.proc.kill()
 			}
 		}
 	}
 }
 
-// limit bounds how long a process may take for something, of the time in which it could run.
-type limit struct {
-	*time.Timer
-	of    *incarnation
-	each  time.Duration
-	tries int // how often it has been looked
-	vigil
-}
-
-// limitTries bounds how many times the limit a process gets that cannot run.
-const limitTries = 20
-
-func (l *incarnation) limit(each time.Duration) *limit {
-	b := &limit{Timer: time.NewTimer(each), of: l, each: each}
-	b.over(l.sleep())
-	return b
-}
-
-// reached tells, each time the timer ends, whether the process could run all the time since the last. If it could not
-// it gets as much time again.
-func (b *limit) reached() bool {
-	b.tries++
-	b.Reset(b.each)
-	return b.over(b.of.sleep()) && b.held < b.each/4 || b.tries >= limitTries
-}
-
-// sleep reports whether the process is stopped, how often it was resumed, and how long it has waited for a processor.
-func (l *incarnation) sleep() (asleep bool, naps int, heldBack time.Duration) {
-	held, stopped := l.proc.heldBack()
+// sleeping reports whether the process is paused, or was since the last look.
+func (l *incarnation) sleeping() (slept bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.paused || stopped, l.naps, held
-}
-
-// vigil watches whether a process is awake, by how often it was resumed, and how long it is kept from the processors.
-type vigil struct {
-	naps int
-	all  time.Duration // that it was held back …
-	held time.Duration // … and since the last call but one
-}
-
-// over reports whether the process was awake all the time since the last call.
-func (v *vigil) over(asleep bool, naps int, heldBack time.Duration) bool {
-	awake := !asleep && naps == v.naps
-	v.naps, v.held, v.all = naps, heldBack-v.all, heldBack
-	return awake
+	slept, l.slept = l.slept, l.paused
+	return slept
 }

@@ -11,8 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/zktorture/zktorture/live/ensemble/afterlife"
-	"github.com/zktorture/zktorture/live/ensemble/posix"
+	"github.com/zktorture/zktorture/internal/proc"
 )
 
 // lingerMax is how long the output of a process may stay open after its end, if a child of its own has it.
@@ -31,9 +30,6 @@ type process struct {
 // spawn starts a command by the shell.
 func spawn(command string, stderr io.Writer) (*process, error) {
 	cmd := exec.Command("sh", "-c", command)
-	if err := guard(cmd); err != nil {
-		return nil, err
-	}
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("worker: no pipe to a worker: %w", err)
@@ -48,7 +44,7 @@ func spawn(command string, stderr io.Writer) (*process, error) {
 	p := &process{in: in, out: out, stderr: &tail{to: stderr}, ended: make(chan struct{})}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, p.stderr
 	cmd.WaitDelay = lingerMax
-	if err := afterlife.Bind(cmd, func() { p.wait(cmd) }); err != nil {
+	if err := proc.Start(cmd, func() { p.wait(cmd) }); err != nil {
 		in.Close()
 		out.Close()
 		return nil, fmt.Errorf("worker: %s: cannot be started: %w", command, err)
@@ -59,7 +55,7 @@ func spawn(command string, stderr io.Writer) (*process, error) {
 
 // wait waits for the end of the process.
 func (p *process) wait(cmd *exec.Cmd) {
-	endGroup(cmd.Process.Pid)
+	proc.EndGroup(cmd.Process.Pid)
 	p.how = "exit status 0"
 	if err := cmd.Wait(); err != nil {
 		p.how = err.Error()
@@ -78,16 +74,13 @@ func (p *process) signal(s syscall.Signal) error {
 		return errNoProcess
 	default:
 	}
-	if err := posix.SignalGroup(p.pid, s); err == syscall.ESRCH {
+	if err := proc.SignalGroup(p.pid, s); err == syscall.ESRCH {
 		return errNoProcess
 	} else if err != nil {
 		return fmt.Errorf("worker: signal %v to process %d: %w", s, p.pid, err)
 	}
 	return nil
 }
-
-// heldBack is that of the process's group.
-func (p *process) heldBack() (time.Duration, bool) { return heldBack(p.pid) }
 
 // kill ends the process and waits until it has ended.
 func (p *process) kill() {

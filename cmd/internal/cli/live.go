@@ -95,8 +95,7 @@ func (r *LiveCmd) where(c *console.Context) error {
 
 // onEnsemble runs on real servers that are started for it, and stopped.
 func (r *LiveCmd) onEnsemble(c *console.Context, w *workload.Workload, out *output.Folder) error {
-	options := ensemble.Options{Nodes: r.nodes, Dir: out.Below()}
-	e, err := ensemble.Start(c, options)
+	e, err := ensemble.Start(c, ensemble.Options{Nodes: r.nodes})
 	if err != nil {
 		return err
 	}

@@ -22,8 +22,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/zktorture/zktorture/cmd/internal/cli/console"
+	"github.com/zktorture/zktorture/internal/proc"
 	"github.com/zktorture/zktorture/internal/version"
-	"github.com/zktorture/zktorture/live/ensemble/posix"
 )
 
 // Command is torture mcp.
@@ -260,7 +260,7 @@ func (c call) text(cmd *exec.Cmd) (out output, err error) {
 	}
 	err = cmd.Run()
 	if c.Err() != nil && cmd.Process != nil {
-		_ = posix.SignalGroup(cmd.Process.Pid, syscall.SIGKILL) // what the interrupt has left
+		_ = proc.SignalGroup(cmd.Process.Pid, syscall.SIGKILL) // what the interrupt has left
 	}
 	failed := new(exec.ExitError)
 	if out.Status = cmd.ProcessState.ExitCode(); err != nil && !errors.As(err, &failed) {
@@ -278,9 +278,9 @@ func (c call) text(cmd *exec.Cmd) (out output, err error) {
 // command is a command in the root, which ends with all that it has started when the call does.
 func (c call) command(program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(c, program, args...)
-	cmd.Dir, cmd.Env, cmd.SysProcAttr, cmd.WaitDelay = c.root, os.Environ(), posix.OwnGroup(), 5*time.Second
+	cmd.Dir, cmd.Env, cmd.SysProcAttr, cmd.WaitDelay = c.root, os.Environ(), proc.OwnGroup(), 5*time.Second
 	cmd.Cancel = func() error {
-		if posix.SignalGroup(cmd.Process.Pid, syscall.SIGINT) != nil {
+		if proc.SignalGroup(cmd.Process.Pid, syscall.SIGINT) != nil {
 			return cmd.Process.Kill()
 		}
 		return nil

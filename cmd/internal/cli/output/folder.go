@@ -41,14 +41,6 @@ func (o *Folder) Discard() {
 	os.Remove(o.Dir) // fails unless it is empty
 }
 
-// Below is a folder for the run's temporary files; "" is the system's.
-func (o *Folder) Below() string {
-	if !o.Named {
-		return ""
-	}
-	return o.Dir
-}
-
 // CounterexamplesDir is the default folder of counterexamples.
 const CounterexamplesDir = "counterexamples"
 

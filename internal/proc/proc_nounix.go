@@ -1,6 +1,6 @@
 //go:build !unix
 
-package posix
+package proc
 
 import (
 	"errors"
@@ -24,14 +24,8 @@ func Allowed() error { return errMissing }
 // OwnGroup changes nothing.
 func OwnGroup() *syscall.SysProcAttr { return nil }
 
-// OwnSession changes nothing.
-func OwnSession() *syscall.SysProcAttr { return nil }
-
 // SignalGroup returns an error: this needs a Unix.
 func SignalGroup(int, syscall.Signal) error { return errMissing }
 
-// TryLock returns an error: this needs a Unix.
-func TryLock(*os.File) error { return errMissing }
-
-// OpenOwn returns an error: this needs a Unix.
-func OpenOwn(string) (*os.File, error) { return nil, errMissing }
+// tryLock returns an error: this needs a Unix.
+func tryLock(*os.File) error { return errMissing }

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package proc
+
+import "syscall"
+
+// bound cannot bind the life of a process to its parent's on these systems.
+func bound() *syscall.SysProcAttr { return OwnGroup() }
+
+// EndGroup leaves the group alone: these systems cannot tell whether its number is used again.
+func EndGroup(int) {}
