@@ -44,9 +44,6 @@ func ReadCounterexample(r io.Reader) (*Counterexample, error) { return replay.Re
 // CheckStrategy returns an error unless a strategy is one of [Strategies].
 func CheckStrategy(name string) error { return draw.CheckStrategy(name) }
 
-// MixTurns says whose the episodes of a mix are, one after the other, before it begins again.
-func MixTurns() []string { return draw.Turns[:] }
-
 // NewRandomSource returns the source that campaigns draw episode number episode from.
 func NewRandomSource(seed, episode uint64) world.Source { return draw.NewRandom(seed, episode) }
 

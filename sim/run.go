@@ -51,8 +51,6 @@ type Config struct {
 	// Found, if set, is called when a property breaks for the first time, while the campaign goes on: by one goroutine at
 	// a time. Which episode that is may depend on the machine.
 	Found func(episode int, v world.Violation)
-	// Each, if set, is shown the operations of each episode that this process runs, by their calls, one episode at a time.
-	Each func(episode int, ops []*world.Op)
 	// NoShrink leaves counterexamples as they were found.
 	NoShrink bool
 	// ShrinkTime bounds the minimising of all counterexamples together, the likely root first: this much time has to
@@ -322,9 +320,6 @@ func (c *campaign) record(index int, o *world.Run) {
 	c.mu.Lock()
 	known := c.part.Properties()
 	c.part.Record(index, o, c.cfg.Until)
-	if c.cfg.Each != nil {
-		c.cfg.Each(index, o.Ops)
-	}
 	c.part.Ended = tally.Least(c.part.Ended, o.Outside)
 	if o.Leaked && c.part.Ended == "" && runner.LeftTooMuch() {
 		c.part.Ended = runner.HeavyLeft()

@@ -20,7 +20,7 @@ type follower struct {
 }
 
 // falls reports whether a line of a trace says that a server falls behind.
-func falls(s world.Step) bool { return s.Kind == world.KindFault && s.Late.Server > 0 }
+func falls(s world.Step) bool { return s.Kind == world.KindFault && s.Late > 0 }
 
 // held are the followers that are held, of servers that can be.
 type held struct {

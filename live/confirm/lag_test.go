@@ -82,9 +82,8 @@ func TestSessionsEndElsewhere(t *testing.T) {
 
 // Without followers that can be held a trace with lag is not tried.
 func TestLagIsNotTried(t *testing.T) {
-	late := world.Late{Server: 1}
 	r := &sim.Replayed{Record: &world.Record{}, Trace: []world.Step{
-		{N: 4, Client: -1, Event: "! lag", Detail: world.Detail{Kind: world.KindFault, Fault: world.Lag, Server: -1, Late: late}},
+		{N: 4, Client: -1, Event: "! lag", Detail: world.Detail{Kind: world.KindFault, Fault: world.Lag, Server: -1, Late: 1}},
 	}}
 	if got, want := unconfirmable(r, Config{}), "step 4: these servers cannot be made to lag"; got != want {
 		t.Errorf("%q, want %q", got, want)

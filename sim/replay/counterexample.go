@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/internal/cycle"
 	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/sim/internal/bubble"
@@ -123,18 +122,6 @@ func ReadCounterexample(r io.Reader) (*Counterexample, error) {
 }
 
 const counterexampleMax = 64 << 20
-
-// Plan returns what the counterexample's workload draws its episode from, for objects below a root, and the faults
-// that may strike in it.
-func (c *Counterexample) Plan(root string) (*world.Plan, error) {
-	terms, err := c.Terms()
-	if err != nil {
-		return nil, err
-	}
-	e := terms.Episode(c.Choices.Replay())
-	e.Servers = fakezk.New(fakezk.Config{})
-	return e.Settings.Plan(root), nil
-}
 
 // terms are those of the run in which it was found.
 func (c *Counterexample) Terms() (runner.Terms, error) {

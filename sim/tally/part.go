@@ -277,14 +277,3 @@ func WithNames(list []string, names ...string) []string {
 	}
 	return list
 }
-
-// Strikes counts how often each fault struck, if it did.
-func (p *Part) Strikes() map[string]int {
-	strikes := map[string]int{}
-	for f := range world.EveryFault.Each() {
-		if i := f.Index(); i < len(p.Struck) && p.Struck[i] > 0 {
-			strikes[f.String()] = p.Struck[i]
-		}
-	}
-	return strikes
-}

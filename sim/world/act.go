@@ -317,7 +317,7 @@ func applyOne(w *World, replica int) {
 	w.servers.Apply(replica)
 	behind := w.servers.Behind(replica)
 	what := w.says("server %d applies one more transaction, %d to go", replica, behind)
-	w.noteHealed(Lag, -1, what).Late = Late{replica, behind}
+	w.noteHealed(Lag, -1, what).Late = replica
 }
 
 // OfServer reports whether an action is a server's, and not a client's.
@@ -328,12 +328,9 @@ func (a Action) OfServer() bool {
 // Event is a step of the torture phase: who did what, or whom a fault struck. Unlike the number of an answer it
 // means the same in a run in which others are on offer.
 type Event struct {
-	Action          // of a fault only whom it strikes
-	Fault   int     // its place in the table of faults, plus 1; 0: it is an action
-	Variant int     // of the fault
-	OnWay   wire.Op // the request of whom it strikes that was on its way then, 0 if there was none
-
-	Anytime bool // the fault strikes when such a request is on its way again, whatever else has happened
+	Action      // of a fault only whom it strikes
+	Fault   int // its place in the table of faults, plus 1; 0: it is an action
+	Variant int // of the fault
 }
 
 // Idling is what happens when nobody can do anything.
@@ -342,18 +339,6 @@ var Idling = Action{Kind: ActIdle, Client: -1}
 // happens shows what is about to happen.
 func (w *World) happens(d Event) {
 	w.observe(func(o Observer) { o.Happens(w.view(), d) })
-}
-
-// OnWay returns the request on its way from whom a fault strikes.
-func (w *View) OnWay(e Event) wire.Op {
-	client := w.Victim(1<<(e.Fault-1), Target{client: e.Client})
-	if client < 0 || e.user >= len(w.procs[client].clients) {
-		return 0
-	}
-	if call := w.procs[client].clients[e.user].Sent(); call != nil {
-		return call.Request.Op
-	}
-	return 0
 }
 
 // Strikes reports whether a target is that of the fault.

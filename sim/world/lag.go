@@ -96,7 +96,7 @@ func fallBehind(w *World, server, variant int) {
 	if behind > 0 {
 		what += w.says(", %d transactions ago", behind)
 	}
-	w.noteFault(Lag, -1, "", w.says("server %d %s", server, what)).Late = Late{server, behind}
+	w.noteFault(Lag, -1, "", w.says("server %d %s", server, what)).Late = server
 	w.servers.SetLag(server, true)
 }
 

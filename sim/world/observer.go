@@ -15,10 +15,8 @@ import (
 //
 // The world calls it on the goroutine of its loop. Who does not want to know everything embeds [Blind].
 type Observer interface {
-	// Turns is called at the begin of each turn of the loop, and Arrives, in the torture phase, when the world has come to a
-	// state in which something is to be chosen.
+	// Turns is called at the begin of each turn of the loop.
 	Turns(w *View)
-	Arrives(w *View)
 	// Chooses is called before choices of these labels: [LabelSwarm], once, for the first of them; [LabelFault]; and
 	// [LabelNext], also if there is one action only and so nothing to choose.
 	Chooses(w *View, label string)
@@ -30,7 +28,6 @@ type Observer interface {
 type Blind struct{}
 
 func (Blind) Turns(*View)           {}
-func (Blind) Arrives(*View)         {}
 func (Blind) Chooses(*View, string) {}
 func (Blind) Happens(*View, Event)  {}
 

@@ -54,8 +54,7 @@ func (p *process) comesLate(told goclient.Told) {
 	w := p.world
 	w.strikes(Stall.Index(), 1)
 	if w.trace != nil {
-		s := w.noteFault(Stall, p.id, "", describe(told)+" has arrived but is not read yet")
-		s.User, s.Lies = told.User, lyingOf(told)
+		w.noteFault(Stall, p.id, "", describe(told)+" has arrived but is not read yet").User = told.User
 	}
 }
 
@@ -67,8 +66,7 @@ func cancelsLate(w *World, op *Op) bool {
 	}
 	op.ctx.EndLate()
 	w.strikes(Stall.Index(), 1)
-	s := w.noteFault(Stall, p.id, "", "the context of "+op.Name+" has ended, but that is not seen yet")
-	s.User, s.Lies.Context = op.User, true
+	w.noteFault(Stall, p.id, "", "the context of "+op.Name+" has ended, but that is not seen yet").User = op.User
 	return true
 }
 
@@ -80,8 +78,7 @@ func (p *process) tellsLate(reader int) {
 	w.fold(uint64(told.User)<<32 | uint64(uint32(told.Event.Type)))
 	w.foldString(told.Event.Path)
 	if w.trace != nil {
-		s := w.noteHealed(Stall, p.id, describe(told)+" is read")
-		s.User, s.Lies = told.User, lyingOf(told)
+		w.noteHealed(Stall, p.id, describe(told)+" is read").User = told.User
 	}
 	if told.Err == zk.ErrSessionExpired || told.Event.Err == zk.ErrSessionExpired {
 		p.users[told.User].learns(p.expiriesBefore + told.Knew.Expiries)
@@ -96,8 +93,7 @@ func (p *process) tellsLate(reader int) {
 func (p *process) endsLate(user int) {
 	w := p.world
 	op := p.users[user].op
-	s := w.noteHealed(Stall, p.id, "the end of the context of "+op.Name+" is seen")
-	s.User, s.Lies.Context = user, true
+	w.noteHealed(Stall, p.id, "the end of the context of "+op.Name+" is seen").User = user
 	endContext(w, op)
 	p.endStalls()
 }
@@ -156,14 +152,6 @@ func (p *process) healStalls() {
 		w.perform(late[0])
 	}
 	p.inProcess.EndStalls()
-}
-
-// lyingOf is what a goroutine is told.
-func lyingOf(told goclient.Told) Lying {
-	if told.Call == nil {
-		return Lying{Path: told.Event.Path, Type: told.Event.Type}
-	}
-	return Lying{Op: RequestName(told.Call.Request.Op), Path: requestPath(&told.Call.Request)}
 }
 
 // describe says in words what a goroutine is told.

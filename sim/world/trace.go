@@ -75,8 +75,7 @@ type Detail struct {
 	Silent bool         // of a fault: the client is not told, and nothing more arrives in one direction, or in both
 	Unsent bool         // of a fault: requests that were not sent yet fail, as no server can be reached
 	Vain   int64        // of a fault: the session that a server has begun in vain, as its answer was lost
-	Lies   Lying        // of a stall: what waits in its channel from this line on, or is handed over in it
-	Late   Late         // of a fault of a server, and of its end: which one is behind, and by how much
+	Late   int          // of a fault of a server, and of its end: which one is behind; 0, the first to lead, if there is none
 }
 
 // Place is a line of code of a recipe.
@@ -84,22 +83,6 @@ type Place = bubble.Place
 
 // SourceModule is the path of the module whose root [Place.File] is relative to; "" if this program does not know it.
 func SourceModule() string { return bubble.SourceModule() }
-
-// Late is a server that is behind.
-type Late struct {
-	Server       int // of several; 0, the first to lead, if there is none
-	Transactions int // that it has not applied
-}
-
-// Lying is what lies in the channel of a stalled goroutine: a reply, an event of a watch, or the end of a context.
-type Lying struct {
-	Op, Path string       // of the request of a reply, and of an event, which has no Op
-	Type     zk.EventType // of an event
-	Context  bool         // that of the user's operation has ended
-}
-
-// Comes reports whether it comes from the client: whether it is a reply or an event.
-func (l Lying) Comes() bool { return l.Op != "" || l.Type != 0 }
 
 // Kind says what a line of a trace is about.
 type Kind string

@@ -221,7 +221,7 @@ func (w *World) setUp(workload Workload) {
 	w.terms = workload.Terms()
 	w.places = w.terms.places()
 	w.door, w.tellsTime = w.terms.Door, w.terms.TellsTime && !w.terms.Door.Wired()
-	plan := w.plan(Root0)
+	plan := NewPlan(&w.source, w.cfg.Clients, 2, w.cfg.Ops, w.faults, Root0)
 	w.episode, w.followed = workload.Plan(plan), plan.Follows
 	number := bubble.Number()
 	if w.door != InProcess || w.trace != nil {
@@ -246,17 +246,6 @@ const (
 	ClientsMax = 64   // an episode can have …
 	OpsMax     = 1000 // … and a user can do
 )
-
-// Plan is what a run with these settings draws its episode from.
-func (cfg *Settings) Plan(root string) *Plan {
-	w := newWorld(cfg)
-	drawWorld(w)
-	return w.plan(root)
-}
-
-func (w *World) plan(root string) *Plan {
-	return &Plan{source: &w.source, Clients: w.cfg.Clients, Users: 2, Ops: w.cfg.Ops, Faults: w.faults, Root: root}
-}
 
 // drawWorld draws what may strike, and what servers there are.
 func drawWorld(w *World) {
@@ -479,7 +468,6 @@ func tortureTurn(w *World) deed {
 	w.checkpoint()
 	forgetLag(w)
 	letLie(w)
-	w.observe(func(o Observer) { o.Arrives(w.view()) })
 	if w.finished() {
 		return deed{over: true}
 	}

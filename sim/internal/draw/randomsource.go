@@ -33,9 +33,6 @@ func (s *Random) Reset(seed, episode uint64) {
 	s.chance = newChance(seed, episode)
 }
 
-// Uint64 draws a number for who uses the source's randomness beside it.
-func (s *Random) Uint64() uint64 { return s.rng.Uint64() }
-
 func (s *Random) Choose(n int, label string) int {
 	x := s.rng.Uint64()
 	switch label {

@@ -9,15 +9,13 @@ import (
 // candidate is what shrinking changes of a run: what was chosen while it was planned, and what happened. Choices of the
 // schedule and of faults are in it, too, but events say what they were.
 type candidate struct {
-	made    []world.Made
-	layout  []int         // users by client
-	allowed world.Faults  // those that the episode was asked about
-	events  []world.Event // until the rest happens of itself …
-	after   []world.Event // … and the rest
+	made   []world.Made
+	layout []int         // users by client
+	events []world.Event // until the rest happens of itself
 }
 
 func (o *tried) candidate() candidate {
-	return candidate{o.Made, o.Layout, o.Allowed, o.events, o.after}
+	return candidate{o.Made, o.Layout, o.events}
 }
 
 // with returns the candidate with other choices.
@@ -27,8 +25,8 @@ func (p candidate) with(all []world.Made) candidate {
 }
 
 // happening returns the candidate with other events.
-func (p candidate) happening(events, after []world.Event) candidate {
-	p.events, p.after = events, after
+func (p candidate) happening(events []world.Event) candidate {
+	p.events = events
 	return p
 }
 
@@ -58,7 +56,7 @@ func withoutUser(p candidate, i int) (q candidate, more bool) {
 	} else {
 		layout = slices.Delete(layout, client, client+1)
 		q = p.with(p.withoutPlanOf(slot, client))
-		q = q.happening(withoutClient(p.events, client), withoutClient(p.after, client))
+		q = q.happening(withoutClient(p.events, client))
 	}
 	q.layout = layout
 	return q, true
@@ -185,7 +183,7 @@ func withoutStrike(p candidate, i int) (q candidate, more bool) {
 			continue
 		}
 		if i == 0 {
-			return p.happening(slices.Delete(slices.Clone(p.events), at, at+1), p.after), true
+			return p.happening(slices.Delete(slices.Clone(p.events), at, at+1)), true
 		}
 		i--
 	}
@@ -239,7 +237,7 @@ func withoutEvents(size int) edit {
 		if at < 0 {
 			return candidate{}, false
 		}
-		return p.happening(slices.Delete(slices.Clone(p.events), at, at+size), p.after), true
+		return p.happening(slices.Delete(slices.Clone(p.events), at, at+size)), true
 	}
 }
 

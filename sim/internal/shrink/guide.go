@@ -33,9 +33,6 @@ func (s *scribe) Happens(w *world.View, e world.Event) {
 	if w.Liveness() {
 		return
 	}
-	if e.Fault > 0 {
-		e.OnWay = w.OnWay(e)
-	}
 	s.events = append(s.events, e)
 	if used, _ := w.Spent(); used > s.used {
 		s.used, s.eventful = used, len(s.events)
@@ -88,21 +85,11 @@ func (g *guided) next() int {
 func (g *guided) strike() int {
 	w := g.world
 	w.Collect()
-	next := g.next()
-	for i, e := range g.left {
-		if e.Fault > 0 && g.due(e, i < next) {
+	for _, e := range g.left[:g.next()] {
+		if e.Fault > 0 && w.Faults().Has(1<<(e.Fault-1)) && w.CanStrike(1<<(e.Fault-1), e.Strikes) {
 			g.striker = e
 			return 1 + bits.OnesCount64(uint64(w.Faults()&^world.Wrap&(1<<(e.Fault-1)-1)))
 		}
 	}
 	return 0
-}
-
-// due reports whether a fault can strike now, and should.
-func (g *guided) due(e world.Event, turn bool) bool {
-	w := g.world
-	if !w.Faults().Has(1<<(e.Fault-1)) || e.Anytime && e.OnWay != w.OnWay(e) || !e.Anytime && !turn {
-		return false
-	}
-	return w.CanStrike(1<<(e.Fault-1), e.Strikes)
 }

@@ -21,8 +21,7 @@ const Leaks = 300
 // tried is a run, with what happened in it.
 type tried struct {
 	*world.Run
-	events []world.Event // of the torture phase, until the rest happened of itself …
-	after  []world.Event // … and the rest
+	events []world.Event // of the torture phase, until the rest happened of itself
 }
 
 // Shrinker minimises counterexamples of one property.
@@ -76,7 +75,7 @@ func (s *Shrinker) run(source world.Source, most []int) *tried {
 		cfg.Observers = append(cfg.Observers, &limit{most: most})
 	}
 	o := &tried{Run: s.Serial.Run(cfg)}
-	o.events, o.after = kept.events[:kept.eventful:kept.eventful], kept.events[kept.eventful:]
+	o.events = kept.events[:kept.eventful:kept.eventful]
 	s.runs++
 	if s.Told != nil && time.Since(s.toldAt) > runner.ProgressEvery {
 		s.Told()
