@@ -40,8 +40,8 @@ const (
 	ActIdle // nothing but that time passes; never one of World.actions
 )
 
-// collect lists what can happen next in a fixed order: first what keeps the same client going.
-func (w *World) collect() {
+// Collect lists what can happen next in a fixed order: first what keeps the same client going.
+func (w *World) Collect() {
 	w.actions = w.actions[:0]
 	n := len(w.procs)
 	for i := range n {
@@ -338,14 +338,14 @@ var Idling = Action{Kind: ActIdle, Client: -1}
 
 // happens shows what is about to happen.
 func (w *World) happens(d Event) {
-	w.observe(func(o Observer) { o.Happens(w.view(), d) })
+	w.observe(func(o Observer) { o.Happens(w, d) })
 }
 
 // Strikes reports whether a target is that of the fault.
 func (e Event) Strikes(t Target) bool { return e.Client == t.client && e.user == t.user }
 
 // Race reports whether it can matter which of two actions comes first.
-func (w *View) Race(a, b Action) bool {
+func (w *World) Race(a, b Action) bool {
 	if b.Kind == ActApply {
 		a, b = b, a
 	}
@@ -365,13 +365,13 @@ func (w *View) Race(a, b Action) bool {
 }
 
 // servedBy is the server of the client whose request arrives.
-func (w *View) servedBy(a Action) int {
+func (w *World) servedBy(a Action) int {
 	server, _ := w.procs[a.Client].clients[a.user].Connected()
 	return server
 }
 
 // requestOf is the request that arrives.
-func (w *View) requestOf(a Action) *fakezk.Request {
+func (w *World) requestOf(a Action) *fakezk.Request {
 	return &w.procs[a.Client].clients[a.user].Sent().Request
 }
 

@@ -162,13 +162,13 @@ func (w *World) run(workload Workload, o *Run) {
 		broken := false
 		if problem := recover(); problem != nil {
 			o.stopped(problem)
-			o.size = w.view().Size()
+			o.size = w.Size()
 			if _, broken = problem.(ruleBroken); !broken { // else nobody knows how it would end
 				w.end(false)
 			}
 		}
 		o.Made, o.Hash, o.Steps, o.Ops = w.source.made, w.hash, w.step, w.ops
-		o.Layout, o.Allowed, o.Drawn = w.view().layout(), w.cfg.Faults, w.faults
+		o.Layout, o.Allowed, o.Drawn = w.layout(), w.cfg.Faults, w.faults
 		o.bubble, o.Wire, o.outlive = w.bubble, w.door != InProcess, broken || outlived(w)
 		for _, b := range w.barred {
 			o.Barred = append(o.Barred, b.call+" at "+b.at)
@@ -191,7 +191,7 @@ func (w *World) run(workload Workload, o *Run) {
 	if w.livelock != nil && len(o.Violations) > 0 {
 		o.cutShort = o.Violations[0].Message
 	}
-	o.Struck, o.Choices, o.size = w.struck, w.source.choices(), w.view().Size()
+	o.Struck, o.Choices, o.size = w.struck, w.source.choices(), w.Size()
 	w.end(len(o.Violations) == 0)
 	if leftover := w.panicked; len(o.Violations) == 0 && o.Outside == "" && len(leftover) > 0 {
 		o.Violations = leftover
@@ -295,14 +295,14 @@ func sum(choices Choices) (total int) {
 }
 
 // layout returns how many users each client has.
-func (w *View) layout() (users []int) {
+func (w *World) layout() (users []int) {
 	for _, p := range w.procs {
 		users = append(users, len(p.users))
 	}
 	return users
 }
 
-func (w *View) Size() size {
+func (w *World) Size() size {
 	s := size{Clients: len(w.procs), Calls: len(w.ops), Tortured: w.step}
 	for _, p := range w.procs {
 		s.Users += len(p.users)

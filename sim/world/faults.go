@@ -43,7 +43,7 @@ type fault struct {
 	name, help string
 	find       func(w *World, add func(Target))      // where it could strike now
 	strike     func(w *World, t Target, variant int) // what it does there
-	victim     func(w *View, t Target) int           // the client that it strikes; nil: the target's
+	victim     func(w *World, t Target) int           // the client that it strikes; nil: the target's
 	ofUser     bool                                  // it strikes one user of a client
 	then       Faults                                // what may strike what is done to recover from it, see [Faults.Then]
 	unreal     string                                // why real servers cannot be made to suffer it at the same moment
@@ -122,13 +122,13 @@ func drawStrike(w *World) (kind int) {
 	if w.faultsDue == 0 || w.faults&^Wrap == 0 {
 		return 0
 	}
-	w.observe(func(o Observer) { o.Chooses(w.view(), LabelFault) })
+	w.observe(func(o Observer) { o.Chooses(w, LabelFault) })
 	return w.choose(1+bits.OnesCount16(uint16(w.faults&^Wrap)), LabelFault)
 }
 
 // strike lets a fault strike. It returns false if there is nothing that it could strike.
 func (w *World) strike(kind int) bool {
-	f := w.view().NthFault(kind)
+	f := w.NthFault(kind)
 	index := f.Index()
 	if len(targetsOf(w, f)) == 0 {
 		return false
@@ -163,7 +163,7 @@ func (w *World) strikes(index, n int) {
 }
 
 // NthFault returns the n-th (from 1) striking fault of the episode.
-func (w *View) NthFault(n int) Faults {
+func (w *World) NthFault(n int) Faults {
 	set := w.faults &^ Wrap
 	for range n - 1 {
 		set &= set - 1
@@ -172,7 +172,7 @@ func (w *View) NthFault(n int) Faults {
 }
 
 // Striking yields the faults of the episode that strike, with their numbers from 1, by which they are chosen.
-func (w *View) Striking() iter.Seq2[int, Faults] {
+func (w *World) Striking() iter.Seq2[int, Faults] {
 	return func(yield func(int, Faults) bool) {
 		kind := 0
 		for f := range (w.faults &^ Wrap).Each() {
@@ -184,8 +184,8 @@ func (w *View) Striking() iter.Seq2[int, Faults] {
 }
 
 // CanStrike reports whether a fault could strike such a target now.
-func (w *View) CanStrike(f Faults, such func(Target) bool) (can bool) {
-	faultTable[f.Index()].find((*World)(w), func(t Target) { can = can || such(t) })
+func (w *World) CanStrike(f Faults, such func(Target) bool) (can bool) {
+	faultTable[f.Index()].find(w, func(t Target) { can = can || such(t) })
 	return can
 }
 

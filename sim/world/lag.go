@@ -5,7 +5,7 @@ func init() {
 		name: "lag",
 		help: "a server falls behind, so its clients read old data; or a client moves to another server",
 		find: findLag, strike: strikeLag,
-		victim: func(w *View, t Target) int { return t.client - w.replicas },
+		victim: func(w *World, t Target) int { return t.client - w.replicas },
 		then:   Loss | Lag,
 	}
 }
@@ -127,7 +127,7 @@ func strikeLag(w *World, t Target, variant int) {
 // EqualServers reports whether nothing that can happen from now on tells two servers apart but their names. Up-to-date
 // ones are equal, unless one of them may be struck by itself: the leader by being deposed, a follower with clients by
 // falling behind. Of those without clients, where that can be, it matters how far they have come.
-func (w *View) EqualServers(a, b int, faultsLeft bool) bool {
+func (w *World) EqualServers(a, b int, faultsLeft bool) bool {
 	current := func(r int) bool { return r != w.servers.Deposed() && (w.lag[r] == upToDate || w.lag[r] == unseen) }
 	switch {
 	case !current(a) || !current(b):
@@ -137,7 +137,7 @@ func (w *View) EqualServers(a, b int, faultsLeft bool) bool {
 	case w.faults.Has(Lag):
 		return w.lag[a] == unseen && w.lag[b] == unseen && w.servers.ZxidOf(a) == w.servers.ZxidOf(b)
 	case w.faults.Has(Deposed):
-		return (*World)(w).follows(a) && (*World)(w).follows(b)
+		return w.follows(a) && w.follows(b)
 	}
 	return true
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/goclient"
 )
 
@@ -16,20 +15,20 @@ import (
 // The world calls it on the goroutine of its loop. Who does not want to know everything embeds [Blind].
 type Observer interface {
 	// Turns is called at the begin of each turn of the loop.
-	Turns(w *View)
+	Turns(w *World)
 	// Chooses is called before choices of these labels: [LabelSwarm], once, for the first of them; [LabelFault]; and
 	// [LabelNext], also if there is one action only and so nothing to choose.
-	Chooses(w *View, label string)
+	Chooses(w *World, label string)
 	// Happens is called before something happens.
-	Happens(w *View, d Event)
+	Happens(w *World, d Event)
 }
 
 // Blind is an [Observer] that sees nothing.
 type Blind struct{}
 
-func (Blind) Turns(*View)           {}
-func (Blind) Chooses(*View, string) {}
-func (Blind) Happens(*View, Event)  {}
+func (Blind) Turns(*World)           {}
+func (Blind) Chooses(*World, string) {}
+func (Blind) Happens(*World, Event)  {}
 
 // observe shows something to all who watch.
 func (w *World) observe(show func(Observer)) {
@@ -37,17 +36,6 @@ func (w *World) observe(show func(Observer)) {
 		show(o)
 	}
 }
-
-// View is a world as sources and observers see it: what is, what could happen next, and where faults could strike.
-type View World
-
-func (w *World) view() *View { return (*View)(w) }
-
-// Servers is the fake ensemble: the truth about znodes, sessions and watches.
-func (w *View) Servers() *fakezk.Ensemble { return w.servers }
-
-// Collect lists what can happen next.
-func (w *View) Collect() { (*World)(w).collect() }
 
 // What a source may see before it lets a fault strike.
 
@@ -60,9 +48,9 @@ type Site struct {
 }
 
 // Sites lists where faults could strike now.
-func (w *View) Sites(all []Site) []Site {
+func (w *World) Sites(all []Site) []Site {
 	for kind, f := range w.Striking() {
-		for number, t := range targetsOf((*World)(w), f) {
+		for number, t := range targetsOf(w, f) {
 			all = append(all, Site{f, kind, number, t.variants, w.Victim(f, t)})
 		}
 	}
@@ -70,7 +58,7 @@ func (w *View) Sites(all []Site) []Site {
 }
 
 // Victim is the client that a fault strikes, -1 if none in particular.
-func (w *View) Victim(fault Faults, t Target) int {
+func (w *World) Victim(fault Faults, t Target) int {
 	client := t.client
 	if victim := faultTable[fault.Index()].victim; victim != nil {
 		client = victim(w, t)
@@ -82,7 +70,7 @@ func (w *View) Victim(fault Faults, t Target) int {
 }
 
 // SentBy is the request of a client that is on its way to a server; nil if there is none.
-func (w *View) SentBy(client int) *goclient.Call {
+func (w *World) SentBy(client int) *goclient.Call {
 	if client < 0 {
 		return nil
 	}
@@ -93,7 +81,7 @@ func (w *View) SentBy(client int) *goclient.Call {
 }
 
 // Asks reports whether a request of a client is on its way in a session that lives.
-func (w *View) Asks(client int) bool {
+func (w *World) Asks(client int) bool {
 	c := w.procs[client].sends()
 	return c != nil && w.servers.Alive(c.Session())
 }
@@ -101,7 +89,7 @@ func (w *View) Asks(client int) bool {
 // Decisive reports whether something depends on what becomes of a client now: it is about to use
 // what the recipe gave it; or its request and another client's are on their way to one znode; or it
 // writes by what it has just read; or what it wrote is done, and it does not know yet.
-func (w *View) Decisive(victim int) bool {
+func (w *World) Decisive(victim int) bool {
 	if victim < 0 {
 		return false
 	}
@@ -123,7 +111,7 @@ func (w *View) Decisive(victim int) bool {
 }
 
 // AnyDecisive reports whether that holds for any client.
-func (w *View) AnyDecisive() bool {
+func (w *World) AnyDecisive() bool {
 	for client := range w.procs {
 		if w.Decisive(client) {
 			return true
@@ -133,13 +121,13 @@ func (w *View) AnyDecisive() bool {
 }
 
 // LiesLate reports whether anything lies in the channels of a client's stalled goroutines.
-func (w *View) LiesLate(client int) bool {
+func (w *World) LiesLate(client int) bool {
 	p := w.procs[client].inProcess
 	return p.StallsAny() && p.Readers() > 0 && p.Late(p.Readers()-1)
 }
 
 // Unconnected reports whether a client is about to connect.
-func (w *View) Unconnected(number int) bool {
+func (w *World) Unconnected(number int) bool {
 	p := w.procs[number]
 	return !p.crashed && slices.ContainsFunc(p.clients, func(c client) bool {
 		_, connected := c.Connected()
@@ -148,7 +136,7 @@ func (w *View) Unconnected(number int) bool {
 }
 
 // UnseenServer reports whether how far a server is behind will be drawn when a client connects to it.
-func (w *View) UnseenServer(replica int) bool { return w.lag[replica] == unseen }
+func (w *World) UnseenServer(replica int) bool { return w.lag[replica] == unseen }
 
 // Way is a way for a fault to hit the recipe: during which operation, and with which of its requests under way.
 type Way struct {
@@ -173,11 +161,11 @@ func (w *Way) UnmarshalText(text []byte) error {
 }
 
 // Ways shows what a fault finds at a target, of each process that it concerns.
-func (w *View) Ways(f Faults, t Target, show func(Way)) {
+func (w *World) Ways(f Faults, t Target, show func(Way)) {
 	at := func(p *process, c client) { show(p.way(f, c)) }
 	switch {
 	case f == Lag && t.client < w.replicas:
-		(*World)(w).eachClient(func(p *process, _ int, c client) {
+		w.eachClient(func(p *process, _ int, c client) {
 			if server, connected := c.Connected(); connected && server == t.client {
 				at(p, c)
 			}
@@ -186,7 +174,7 @@ func (w *View) Ways(f Faults, t Target, show func(Way)) {
 		p := w.procs[t.client-w.replicas]
 		at(p, p.clients[t.user])
 	case w.Victim(f, t) < 0: // of no process in particular
-		(*World)(w).alive(func(p *process) { at(p, p.first()) })
+		w.alive(func(p *process) { at(p, p.first()) })
 	case faultTable[f.Index()].ofUser:
 		p := w.procs[t.client]
 		show(p.wayOfUser(f, p.first(), t.user))

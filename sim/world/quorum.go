@@ -64,7 +64,7 @@ func collectElections(w *World) {
 }
 
 // AwaitingQuorum are the clients of which requests wait for a connection, and could fail now.
-func (w *View) AwaitingQuorum() (all uint64) {
+func (w *World) AwaitingQuorum() (all uint64) {
 	for _, a := range w.actions {
 		if a.Kind == ActReconnect && w.procs[a.Client].clients[a.user].Unsent() > 0 {
 			all |= 1 << a.Client
@@ -74,4 +74,4 @@ func (w *View) AwaitingQuorum() (all uint64) {
 }
 
 // LongOutage reports whether the present outage goes on for longer than the shorter one takes.
-func (w *View) LongOutage() bool { return w.outage.until-w.elapsed-w.offset > outages[0] }
+func (w *World) LongOutage() bool { return w.outage.until-w.elapsed-w.offset > outages[0] }

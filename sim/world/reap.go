@@ -10,7 +10,7 @@ func init() {
 		name: "reap",
 		help: "an empty parent is removed by somebody else",
 		find: findReap, strike: strikeReap,
-		victim: func(*View, Target) int { return -1 },
+		victim: func(*World, Target) int { return -1 },
 		then:   Loss,
 	}
 }

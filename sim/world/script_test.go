@@ -218,7 +218,7 @@ func await(ctx context.Context, events <-chan zk.Event) (string, error) {
 type scriptedSource struct {
 	*script
 	Blind
-	w       *View
+	w       *World
 	todo    [][]string
 	prefer  []string
 	avoid   [][]string
@@ -229,7 +229,7 @@ type scriptedSource struct {
 func newScriptedSource(s *script) *scriptedSource { return &scriptedSource{script: s, todo: s.world} }
 
 // Chooses implements [Observer]: that is how a source gets to see the world.
-func (s *scriptedSource) Chooses(w *View, label string) {
+func (s *scriptedSource) Chooses(w *World, label string) {
 	if label == LabelFault {
 		s.w = w
 	}
@@ -413,7 +413,7 @@ func (s *script) play(t *testing.T) []string {
 // confusing has the world do what it must not: it takes a request into its client's queue thrice.
 type confusing struct{ Blind }
 
-func (confusing) Arrives(w *View) {
+func (confusing) Arrives(w *World) {
 	if c := w.procs[0].inProcess; c.Sent() != nil {
 		c.Accept(c.Sent())
 		c.Accept(c.Sent())

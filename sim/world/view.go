@@ -163,28 +163,28 @@ func (w *World) Identified(name string) bool {
 // What sources and observers may ask of it besides.
 
 // Step is the present step.
-func (w *View) Step() int { return w.step }
+func (w *World) Step() int { return w.step }
 
 // Liveness reports whether faults are healed.
-func (w *View) Liveness() bool { return w.liveness }
+func (w *World) Liveness() bool { return w.liveness }
 
 // Allowed are the faults that the episode was asked about, and Faults those that are in it.
-func (w *View) Allowed() Faults { return w.cfg.Faults }
+func (w *World) Allowed() Faults { return w.cfg.Faults }
 
 // Faults are those that are in the episode.
-func (w *View) Faults() Faults { return w.faults }
+func (w *World) Faults() Faults { return w.faults }
 
 // Outage reports whether there is no majority of servers.
-func (w *View) Outage() bool { return w.outage.now }
+func (w *World) Outage() bool { return w.outage.now }
 
-// Actions are what can happen next. Observers see them when [LabelNext] is chosen, and after [World.collect].
-func (w *View) Actions() []Action { return w.actions }
+// Actions are what can happen next. Observers see them when [LabelNext] is chosen, and after [World.Collect].
+func (w *World) Actions() []Action { return w.actions }
 
 // Targets are where the fault that was chosen could strike.
-func (w *View) Targets() []Target { return w.targets }
+func (w *World) Targets() []Target { return w.targets }
 
 // Spent is how many choices were made, without the zeros at the end, and their sum.
-func (w *View) Spent() (used, sum int) { return w.source.used, w.source.sum }
+func (w *World) Spent() (used, sum int) { return w.source.used, w.source.sum }
 
 // unreachable is some time in which a process did not hear from the servers, or did not run.
 type unreachable struct {

@@ -249,7 +249,7 @@ const (
 
 // drawWorld draws what may strike, and what servers there are.
 func drawWorld(w *World) {
-	w.observe(func(o Observer) { o.Chooses(w.view(), LabelSwarm) })
+	w.observe(func(o Observer) { o.Chooses(w, LabelSwarm) })
 	for i := range FaultCount {
 		if f := Faults(1 << i); w.cfg.Faults.Has(f) && w.choose(2, LabelSwarm) == 1 {
 			w.faults |= f
@@ -463,7 +463,7 @@ func tortureTurn(w *World) deed {
 	if w.step >= w.cfg.StepsMax {
 		return deed{over: true}
 	}
-	w.observe(func(o Observer) { o.Turns(w.view()) })
+	w.observe(func(o Observer) { o.Turns(w) })
 	beginTurn(w)
 	w.checkpoint()
 	forgetLag(w)
@@ -481,10 +481,10 @@ func tortureTurn(w *World) deed {
 func choice(w *World) deed {
 	if w.liveness {
 		return deed{Action: nextFair(w)}
-	} else if w.collect(); len(w.actions) == 0 {
+	} else if w.Collect(); len(w.actions) == 0 {
 		return deed{Action: Idling}
 	}
-	w.observe(func(o Observer) { o.Chooses(w.view(), LabelNext) })
+	w.observe(func(o Observer) { o.Chooses(w, LabelNext) })
 	return deed{Action: w.actions[w.choose(len(w.actions), LabelNext)]}
 }
 
@@ -525,7 +525,7 @@ func fairTurn(w *World) deed {
 	if w.livelock != nil {
 		return deed{over: true}
 	}
-	if w.observe(func(o Observer) { o.Turns(w.view()) }); w.step >= w.tortured+livenessSteps {
+	if w.observe(func(o Observer) { o.Turns(w) }); w.step >= w.tortured+livenessSteps {
 		w.endless = fmt.Sprintf("a script did not end within %d steps of a world without faults, although operations "+
 			"began and ended: %s", livenessSteps, unended(w))
 	}

@@ -30,7 +30,7 @@ func (k *Observer) Next(episode int) []world.Observer {
 func (k *Observer) Coverage() Coverage { return k.seen }
 
 // Chooses notes where each fault of the episode could strike now.
-func (k *Observer) Chooses(w *world.View, label string) {
+func (k *Observer) Chooses(w *world.World, label string) {
 	if !k.asks || label != world.LabelFault {
 		return
 	}
@@ -43,7 +43,7 @@ func (k *Observer) Chooses(w *world.View, label string) {
 }
 
 // Happens notes that a fault is about to strike one of the targets that it has.
-func (k *Observer) Happens(w *world.View, d world.Event) {
+func (k *Observer) Happens(w *world.World, d world.Event) {
 	if d.Fault == 0 {
 		return
 	}

@@ -13,7 +13,7 @@ type observing struct {
 	world.Blind
 	targets targets // nil: faults are left to chance
 	order   order
-	world   *world.View
+	world   *world.World
 	late    bool // more may strike than in the first, simple episodes, and than where not all faults may
 	pos     bool // what happens next is drawn by partial-order sampling; else anything is as likely, without inertia …
 	holds   bool // … but for what a client does that is held back
@@ -35,9 +35,9 @@ type targets interface {
 	// begin is called at the beginning of an episode with the faults that may be in it.
 	begin(s *observing, allowed world.Faults)
 	// strike says what strikes now.
-	strike(s *observing, w *world.View) strikePlan
+	strike(s *observing, w *world.World) strikePlan
 	// server chooses one of n servers for a client that connects, and lag one of n answers to how far that is behind.
-	server(s *observing, w *world.View, n int) int
+	server(s *observing, w *world.World, n int) int
 	lag(s *observing, n int) int
 }
 
@@ -72,7 +72,7 @@ func (s *observing) oneOf(all world.Faults) world.Faults {
 }
 
 // Chooses looks at the world.
-func (s *observing) Chooses(w *world.View, label string) {
+func (s *observing) Chooses(w *world.World, label string) {
 	s.world = w
 	switch {
 	case label == world.LabelNext:
@@ -130,7 +130,7 @@ const (
 
 // overtake draws what happens next where one client after the other is held back: one on whom something depends, as it is
 // about to write by what it has read, while others do what they can.
-func (s *observing) overtake(w *world.View) int {
+func (s *observing) overtake(w *world.World) int {
 	all := w.Actions()
 	switch last := all[0]; { // the first are of the client that acted last, if it can do anything
 	case s.held >= 0 && s.below(holdsTurns) == 0:

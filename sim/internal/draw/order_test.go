@@ -25,7 +25,7 @@ func TestPOSDrawsTheOrderOfWhatRaces(t *testing.T) {
 // it but for the last; it reports whether the first chain's came last.
 func ofOrder(seed uint64, others int) bool {
 	rng := rand.New(rand.NewPCG(seed, 0))
-	var w world.View
+	var w world.World
 	var o order
 	for done := 0; done <= others; done++ {
 		kind := world.ActTell

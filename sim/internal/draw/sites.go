@@ -26,7 +26,7 @@ func (c *conflicts) begin(s *observing, allowed world.Faults) {
 	s.several = s.late && c.rate > 1
 }
 
-func (c *conflicts) strike(s *observing, w *world.View) strikePlan {
+func (c *conflicts) strike(s *observing, w *world.World) strikePlan {
 	if s.below(1<<c.rate) != 0 || !w.AnyDecisive() && s.below(elsewhere) != 0 {
 		return strikePlan{}
 	}
@@ -42,11 +42,11 @@ func (c *conflicts) strike(s *observing, w *world.View) strikePlan {
 	return s.drawSite(c.all, c.weight)
 }
 
-func (*conflicts) server(s *observing, _ *world.View, n int) int { return s.below(n) }
+func (*conflicts) server(s *observing, _ *world.World, n int) int { return s.below(n) }
 func (*conflicts) lag(s *observing, n int) int                   { return s.below(n) }
 
 // weightOf is how likely a site is to be chosen among those of its fault.
-func weightOf(w *world.View, s world.Site) int {
+func weightOf(w *world.World, s world.Site) int {
 	if s.Client < 0 || w.Decisive(s.Client) {
 		return preferred
 	}
@@ -121,7 +121,7 @@ func likely(drawn int, allowed, other world.Faults) world.Faults {
 	return other
 }
 
-func (p *patterns) strike(s *observing, w *world.View) strikePlan {
+func (p *patterns) strike(s *observing, w *world.World) strikePlan {
 	if s.late && len(p.due) == 0 && s.below(8) == 0 {
 		p.due, p.last, p.victim = p.whole, 0, -1
 	}
@@ -149,14 +149,14 @@ func (p *patterns) strike(s *observing, w *world.View) strikePlan {
 }
 
 // waits reports whether the next fault comes by itself: the victim will meet a server that is behind when it connects.
-func (p *patterns) waits(w *world.View) bool {
+func (p *patterns) waits(w *world.World) bool {
 	return p.due[0] == world.Lag && p.victim >= 0 && w.Unconnected(p.victim)
 }
 
 // time reports whether the next fault is to strike now: the first where something depends on it; the others soon, in half
 // of the patterns when the victim asks for something in a session that lives, as it does after an expiry or a loss; but one
 // behind a stall when something has come that the victim does not know yet.
-func (p *patterns) time(s *observing, w *world.View) bool {
+func (p *patterns) time(s *observing, w *world.World) bool {
 	switch {
 	case p.victim >= 0 && p.last == world.Stall && (w.LiesLate(p.victim) || w.SentBy(p.victim) != nil):
 		return w.LiesLate(p.victim)
@@ -167,7 +167,7 @@ func (p *patterns) time(s *observing, w *world.View) bool {
 }
 
 // server chooses the server that a client connects to: one that may be behind if that is what is due.
-func (p *patterns) server(s *observing, w *world.View, n int) int {
+func (p *patterns) server(s *observing, w *world.World, n int) int {
 	at := s.below(n)
 	for range n {
 		if len(p.due) == 0 || p.due[0] != world.Lag || p.victim < 0 || w.UnseenServer(at) {

@@ -21,7 +21,7 @@ type Search struct {
 	stack []choice
 
 	// Of the execution under way:
-	world      *world.View
+	world      *world.World
 	made       int          // choices so far
 	strikes    int          // that are left
 	departures int          // that are left
@@ -233,7 +233,7 @@ func (s *Search) Extends() { s.hint = ofExtent }
 func (s *Search) Parts()   { s.hint = ofPart }
 
 // Chooses implements [world.Observer].
-func (s *Search) Chooses(w *world.View, label string) {
+func (s *Search) Chooses(w *world.World, label string) {
 	if s.world = w; label == world.LabelSwarm {
 		s.undrawn = w.Allowed()
 	}

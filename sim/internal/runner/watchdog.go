@@ -34,7 +34,7 @@ type Watchdog struct {
 var FreezeAfter = 5 * time.Second
 
 // Turns shows that the world turns, and gives the run up when it has to be.
-func (d *Watchdog) Turns(*world.View) {
+func (d *Watchdog) Turns(*world.World) {
 	if d.beat(); d.late.Load() {
 		world.GiveUp(ErrInterrupted)
 	}

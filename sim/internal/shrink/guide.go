@@ -13,7 +13,7 @@ type guided struct {
 	*aligned
 	world.Blind
 	left    []world.Event
-	world   *world.View
+	world   *world.World
 	striker world.Event // the fault that strikes now
 }
 
@@ -29,7 +29,7 @@ type scribe struct {
 	used     int           // of the choices, at that time
 }
 
-func (s *scribe) Happens(w *world.View, e world.Event) {
+func (s *scribe) Happens(w *world.World, e world.Event) {
 	if w.Liveness() {
 		return
 	}
@@ -40,7 +40,7 @@ func (s *scribe) Happens(w *world.View, e world.Event) {
 }
 
 // Happens drops the first event that is left and like this one.
-func (g *guided) Happens(w *world.View, e world.Event) {
+func (g *guided) Happens(w *world.World, e world.Event) {
 	if w.Liveness() {
 		return
 	}
@@ -50,7 +50,7 @@ func (g *guided) Happens(w *world.View, e world.Event) {
 	}
 }
 
-func (g *guided) Chooses(w *world.View, _ string) { g.world = w }
+func (g *guided) Chooses(w *world.World, _ string) { g.world = w }
 
 func (g *guided) Choose(n int, label string) int {
 	switch label {

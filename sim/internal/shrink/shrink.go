@@ -111,7 +111,7 @@ type limit struct {
 	most []int // see [size.cost]
 }
 
-func (l *limit) Turns(w *world.View) {
+func (l *limit) Turns(w *world.World) {
 	s := w.Size()
 	if slices.Compare(s.Cost(w.Spent()), l.most) >= 0 {
 		world.GiveUp(errTooLarge)
