@@ -234,7 +234,7 @@ func (c *campaign) run(ctx context.Context) {
 	stop, halt := context.WithCancel(context.Background())
 	defer halt()
 	var next atomic.Int64
-	work := func(dog *runner.Watchdog) { c.work(stop, jobs, dog) }
+	work := func(dog *runner.Watchdog) { bubble.WithRoom(func() { c.work(stop, jobs, dog) }) }
 	if c.cfg.Elsewhere != nil {
 		work = func(*runner.Watchdog) { c.workElsewhere(ctx, stop, &next) }
 	} else {

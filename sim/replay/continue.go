@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"sync/atomic"
@@ -77,14 +76,10 @@ func (f *forks) all(ctx context.Context) error {
 	working, halt := context.WithCancel(ctx)
 	defer halt()
 	work := func(dog *runner.Watchdog) { f.work(working, dog) }
-	switch why := runner.Guard(ctx, runtime.GOMAXPROCS(0), work, func() {}, halt); why {
-	case "":
-		return ctx.Err()
-	case runner.EpisodeCut:
-		return errors.New(why)
-	default:
-		return fmt.Errorf("%w: %s", runner.ErrFrozen, why)
+	if why := runner.Guard(ctx, runtime.GOMAXPROCS(0), work, func() {}, halt); why != "" {
+		return runner.Undone(why)
 	}
+	return ctx.Err()
 }
 
 func (f *forks) work(ctx context.Context, dog *runner.Watchdog) {

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -39,6 +38,3 @@ func standsAt() string {
 	}
 	return reason + "\n" + text
 }
-
-// ErrFrozen is the error of an episode whose world stood still.
-var ErrFrozen = errors.New("sim: the simulated world makes no progress")

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -84,9 +85,48 @@ const ProgressEvery = 100 * time.Millisecond
 // ErrInterrupted is why an episode is given up when the context has ended.
 var ErrInterrupted = errors.New("interrupted")
 
-// watch waits until done is closed, and calls tick ten times a second. If a world stands still before, also when the
-// context has ended, it calls halt and returns why.
-func watch(ctx context.Context, done <-chan struct{}, tick, halt func(), dogs ...*Watchdog) (frozen string) {
+// Guard runs work with n watchdogs at the same time, watches them, and calls tick ten times a second. If a world stands
+// still, also when the context has ended, it calls halt, and leaves that world behind; if testing ends a worker the others go
+// on. It returns why a part of the work was left undone, or "".
+func Guard(ctx context.Context, n int, work func(*Watchdog), tick, halt func()) (undone string) {
+	dogs := make([]*Watchdog, n)
+	var workers sync.WaitGroup
+	var cut atomic.Bool
+	for i := range dogs {
+		dogs[i] = &Watchdog{}
+		workers.Go(func() { dogs[i].attend(work, &cut) })
+	}
+	done := make(chan struct{})
+	go func() { workers.Wait(); close(done) }()
+	if frozen := watch(ctx, done, tick, dogs); frozen != "" {
+		halt()
+		for _, dog := range dogs {
+			dog.abandon()
+		}
+		return frozen
+	}
+	if cut.Load() {
+		return EpisodeCut
+	}
+	return ""
+}
+
+// attend runs work, and notes if testing cuts it off: then its world has ended.
+func (d *Watchdog) attend(work func(*Watchdog), cut *atomic.Bool) {
+	returned := false
+	defer func() {
+		if !returned {
+			d.stop()
+			d.abandon()
+			cut.Store(true)
+		}
+	}()
+	work(d)
+	returned = true
+}
+
+// watch waits until done is closed, or a world stands still, of which it returns why.
+func watch(ctx context.Context, done <-chan struct{}, tick func(), dogs []*Watchdog) (frozen string) {
 	ticker := time.NewTicker(ProgressEvery)
 	defer ticker.Stop()
 	interrupted := ctx.Done()
@@ -99,8 +139,6 @@ func watch(ctx context.Context, done <-chan struct{}, tick, halt func(), dogs ..
 			interrupted, over = nil, time.After(grace)
 		case <-over:
 			if dogs[0].late.Load() {
-				halt()
-				abandonFrozen(dogs)
 				return "interrupted: " + standsAt()
 			}
 			for _, dog := range dogs {
@@ -111,8 +149,6 @@ func watch(ctx context.Context, done <-chan struct{}, tick, halt func(), dogs ..
 			tick()
 			for _, dog := range dogs {
 				if why := dog.standstill(); why != "" {
-					halt()
-					abandonFrozen(dogs)
 					return why
 				}
 			}
@@ -120,47 +156,18 @@ func watch(ctx context.Context, done <-chan struct{}, tick, halt func(), dogs ..
 	}
 }
 
-// abandonFrozen lets other exact worlds run in place of those that are left behind.
-func abandonFrozen(dogs []*Watchdog) {
-	for _, dog := range dogs {
-		dog.abandon()
-	}
-}
-
-// Guard runs work with n watchdogs at the same time, and watches them. It returns why a part of the work was left
-// undone, or "". If a world stands still it is left behind; if testing ends a worker the others go on.
-func Guard(ctx context.Context, n int, work func(*Watchdog), tick, halt func()) (undone string) {
-	dogs := make([]*Watchdog, n)
-	var workers sync.WaitGroup
-	var cut atomic.Bool
-	for i := range dogs {
-		dogs[i] = &Watchdog{}
-		workers.Go(func() { dogs[i].attend(work, &cut) })
-	}
-	done := make(chan struct{})
-	go func() { workers.Wait(); close(done) }()
-	frozen := watch(ctx, done, tick, halt, dogs...)
-	if frozen == "" && cut.Load() {
-		return EpisodeCut
-	}
-	return frozen
-}
-
 // EpisodeCut says that an episode was lost with its goroutine: testing ends that after a report of the race detector.
 const EpisodeCut = "an episode was ended in its middle: read what the race detector has reported"
 
-// attend runs work, and notes if testing cuts it off: then its world has ended.
-func (d *Watchdog) attend(work func(*Watchdog), cut *atomic.Bool) {
-	returned := false
-	defer func() {
-		if !returned {
-			d.stop()
-			d.abandon()
-			cut.Store(true)
-		}
-	}()
-	bubble.WithRoom(func() { work(d) })
-	returned = true
+// ErrFrozen is the error of an episode whose world stood still.
+var ErrFrozen = errors.New("sim: the simulated world makes no progress")
+
+// Undone is the error of work that [Guard] has left undone.
+func Undone(why string) error {
+	if why == EpisodeCut {
+		return errors.New(why)
+	}
+	return fmt.Errorf("%w: %s", ErrFrozen, why)
 }
 
 // WorldStands reports whether there is a world in which no goroutine has, or waits for, a processor.
