@@ -144,7 +144,6 @@ func (x *exploration) runAll(ctx context.Context, episode *runner.Episode) (shor
 		}
 		x.search.Begin()
 		o := runner.Run(x.workload, episode)
-		episode.Made = o.Made
 		switch {
 		case o.Aborted == runner.ErrInterrupted:
 			return "interrupted"

@@ -288,7 +288,6 @@ func (c *campaign) work(stop context.Context, jobs <-chan int, dog *runner.Watch
 	servers := fakezk.New(fakezk.Config{})
 	observer := c.newObserver()
 	defer c.saw(observer)
-	var before []world.Made
 	memory := world.NewMemory()
 	for index := range jobs {
 		if stop.Err() != nil {
@@ -298,7 +297,7 @@ func (c *campaign) work(stop context.Context, jobs <-chan int, dog *runner.Watch
 			continue
 		}
 		cfg := c.cfg.episode(index, draws.Source(uint64(index)))
-		cfg.Servers, cfg.Made, cfg.Memory, cfg.Dog = servers, before, memory, dog
+		cfg.Servers, cfg.Memory, cfg.Dog = servers, memory, dog
 		cfg.Observers = observer.Next(index)
 		o := runner.Run(c.workload, cfg)
 		if o.Aborted == runner.ErrInterrupted {
@@ -308,7 +307,6 @@ func (c *campaign) work(stop context.Context, jobs <-chan int, dog *runner.Watch
 		if passes && (index%rerunShare == 0 || bubble.Exact && !c.cfg.Once) { // in exact mode all are run again
 			c.rerun(index, o, cfg)
 		}
-		before = o.Made
 		c.record(index, o)
 	}
 }

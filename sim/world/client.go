@@ -185,7 +185,7 @@ func (w *World) intake() {
 
 func takeCalls(w *World) {
 	calls := w.submitted
-	w.submitted, w.submittedBefore = w.submittedBefore[:0], calls // memory to reuse
+	w.submitted, w.taken.submitted = w.taken.submitted[:0], calls
 	if len(calls) > 1 {
 		slices.SortStableFunc(calls, compareCalls)
 	}
@@ -198,7 +198,7 @@ func takeCalls(w *World) {
 // does.
 func endContexts(w *World) {
 	ended := w.ended
-	w.ended, w.endedBefore = w.endedBefore[:0], ended // memory to reuse
+	w.ended = nil
 	if len(ended) > 1 {
 		slices.SortFunc(ended, func(a, b *Op) int { return cmp.Compare(a.Return, b.Return) })
 	}

@@ -234,7 +234,7 @@ func (d *door) note(l *line.Line) {
 func takeHanded(w *World) {
 	for len(w.handed) > 0 {
 		all := w.handed
-		w.handed, w.handedBefore = w.handedBefore[:0], all // memory to reuse
+		w.handed = nil
 		slices.SortStableFunc(all, func(a, b handed) int {
 			return cmp.Or(doorOf(a.line).process.id-doorOf(b.line).process.id, a.line.Number-b.line.Number)
 		})
@@ -243,7 +243,6 @@ func takeHanded(w *World) {
 				take(w, h)
 			}
 		}
-		clear(all)
 	}
 }
 

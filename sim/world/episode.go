@@ -24,8 +24,7 @@ type Settings struct {
 	Ops       int
 	StepsMax  int // of the torture phase
 	Servers   *fakezk.Ensemble
-	Made      []Made         // memory to reuse, as is …
-	Memory    *Memory        // … this, which is the next world's when the episode has been judged; nil for none
+	Memory    *Memory        // to reuse: the next world's when the episode has been judged; nil for none
 	Trace     *[]Step        // where to keep a trace; nil for none
 	Places    *bubble.Places // where requests were sent; nil if nobody wants to know
 	Observers []Observer     // who watch the run, beside its source
@@ -325,10 +324,6 @@ type Memory struct {
 	deaths   map[int64]int   // the steps at which sessions ended
 	parents  map[string]bool // znodes that have had children
 
-	submitted, submittedBefore []*goclient.Call // guarded by World.mu, as are …
-	notes, notesBefore         []note           // … operations that have begun or ended …
-	ended, endedBefore         []*Op            // … and those whose contexts are to end
-
 	actions  []Action
 	targets  []Target
 	empty    []string
@@ -343,7 +338,6 @@ func (m *Memory) forget() {
 	clear(m.deaths)
 	clear(m.parents)
 	m.changes, m.herd, m.ticks, m.removals = m.changes[:0], m.herd[:0], m.ticks[:0], m.removals[:0]
-	m.submitted, m.notes, m.ended = m.submitted[:0], m.notes[:0], m.ended[:0]
 }
 
 // expireDead lets what is still under way arrive, and the sessions of processes that will not come back run out.

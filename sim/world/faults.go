@@ -43,7 +43,7 @@ type fault struct {
 	name, help string
 	find       func(w *World, add func(Target))      // where it could strike now
 	strike     func(w *World, t Target, variant int) // what it does there
-	victim     func(w *World, t Target) int           // the client that it strikes; nil: the target's
+	victim     func(w *World, t Target) int          // the client that it strikes; nil: the target's
 	ofUser     bool                                  // it strikes one user of a client
 	then       Faults                                // what may strike what is done to recover from it, see [Faults.Then]
 	unreal     string                                // why real servers cannot be made to suffer it at the same moment

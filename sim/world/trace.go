@@ -268,7 +268,7 @@ func takeNotes(w *World) {
 		return
 	}
 	notes := w.notes
-	w.notes, w.notesBefore = w.notesBefore[:0], notes // memory to reuse
+	w.notes, w.taken.notes = w.taken.notes[:0], notes
 	w.noteProgress()
 	if len(notes) > 1 {
 		slices.SortFunc(notes, func(a, b note) int { return cmp.Compare(a.stamp, b.stamp) })

@@ -36,9 +36,8 @@ type User struct {
 	goroutine atomic.Uint64 // that runs the script; 0 but in exact mode
 	atDeath   func()        // nil: nothing
 	guids     atomic.Uint64
-	spare     *outsideCall // memory to reuse
-	stamped   int          // step of the last stamp …
-	stamps    int          // … and how many there were in it
+	stamped   int // step of the last stamp …
+	stamps    int // … and how many there were in it
 
 	sent int // step in which its last request was sent
 
@@ -255,10 +254,10 @@ func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *Op) {
 	call, w := u.stamp(), u.world
 	w.enter()
 	defer w.mu.Unlock()
-	op := newOp(w)
-	op.Name, op.Arg, op.Call, op.Number = name, arg, call, call
-	op.Client, op.User, op.Incarnation = u.Client, u.Index, u.Incarnation
-	op.user, op.cancelable, op.outer = u, cancelable, u.op
+	op := &Op{
+		Name: name, Arg: arg, Call: call, Number: call, Client: u.Client, User: u.Index, Incarnation: u.Incarnation,
+		user: u, ctx: bubble.NewContext(), cancelable: cancelable, outer: u.op,
+	}
 	w.ops = append(w.ops, op)
 	u.op = op
 	w.notes = append(w.notes, note{op.Call, op, false})
@@ -277,24 +276,6 @@ func (u *User) endContexts() {
 	for op := range u.underWay {
 		op.ctx.End(u.world.settle)
 	}
-}
-
-// opAndContext is the memory of an operation.
-type opAndContext struct {
-	op  Op
-	ctx bubble.Context
-}
-
-// newOp returns an operation with a context, from a block that is allocated at once.
-func newOp(w *World) *Op {
-	if len(w.opsRoom) == 0 {
-		w.opsRoom = make([]opAndContext, 8)
-	}
-	next := &w.opsRoom[0]
-	w.opsRoom = w.opsRoom[1:]
-	next.op.ctx = &next.ctx
-	next.ctx.Begin()
-	return &next.op
 }
 
 // End ends the operation. Its context ends when its caller has blocked again, so that background goroutines do not
@@ -395,31 +376,17 @@ func (u *User) outside(request outsideCall) {
 	u.stopIfDead()
 	w := u.world
 	w.enter()
-	call := u.spareCall()
-	request.user, request.done = u, call.done
-	*call = request
-	u.resting = call.rests && !w.liveness
-	w.outside = append(w.outside, call)
+	request.user, request.done = u, make(chan bool, 1)
+	u.resting = request.rests && !w.liveness
+	w.outside = append(w.outside, &request)
 	slices.SortStableFunc(w.outside, func(a, b *outsideCall) int {
 		return cmp.Or(a.user.Client-b.user.Client, a.user.Index-b.user.Index)
 	})
 	w.mu.Unlock()
 	w.wake()
-	if !<-call.done {
+	if !<-request.done {
 		u.stop()
 	}
-	w.enter()
-	u.spare = call
-	w.mu.Unlock()
-}
-
-// spareCall returns the memory of a call that is over, or new memory.
-func (u *User) spareCall() *outsideCall {
-	call := u.spare
-	if u.spare = nil; call == nil {
-		call = &outsideCall{done: make(chan bool, 1)}
-	}
-	return call
 }
 
 // lasting is what a user got by an operation, and by what it is told that it is over.

@@ -70,19 +70,24 @@ type World struct {
 	due   deed         // what is left of a turn
 	fence atomic.Int64 // orders what the loop did before time passed before what timers wake
 
-	mu           sync.Mutex // guards what recipes' goroutines hand in, here and in memory:
-	handed       []handed   // over the wire
-	handedBefore []handed
-	outside      []*outsideCall
-	ops          []*Op
-	opsRoom      []opAndContext
-	lasting      []lasting
-	panicked     []Violation
-	barred       []*barred
-	kick         chan struct{} // tells the loop, when it sleeps, that there is something …
-	asleep       atomic.Bool   // … and whether it does
-	exits        []exit        // of processes by their own code …
-	over         chan struct{} // … where it stays until this is closed
+	mu        sync.Mutex       // guards what recipes' goroutines hand in:
+	handed    []handed         // over the wire …
+	submitted []*goclient.Call // … and in process;
+	notes     []note           // operations that have begun or ended …
+	taken     struct {         // memory of the last, to be filled again
+		submitted []*goclient.Call
+		notes     []note
+	}
+	ended    []*Op // … and those whose contexts are to end
+	outside  []*outsideCall
+	ops      []*Op
+	lasting  []lasting
+	panicked []Violation
+	barred   []*barred
+	kick     chan struct{} // tells the loop, when it sleeps, that there is something …
+	asleep   atomic.Bool   // … and whether it does
+	exits    []exit        // of processes by their own code …
+	over     chan struct{} // … where it stays until this is closed
 
 	// What has happened, for the judge.
 	struck   [FaultCount]int
@@ -133,7 +138,6 @@ type process struct {
 	world        *World
 	id           int
 	clients      []client         // in the order in which they began; none before the process has
-	clientsRoom  [1]client        // memory of them in process
 	inProcess    *goclient.Client // behind the only client, in process
 	door         *door            // over the wire
 	woken        int              // the user that the loop has woken, -1 if it has woken several or none; guarded by mu
@@ -185,7 +189,7 @@ const (
 
 func newWorld(cfg *Settings) *World {
 	w := &World{
-		cfg: cfg, source: recorder{source: cfg.Source, made: cfg.Made[:0]}, servers: cfg.Servers,
+		cfg: cfg, source: recorder{source: cfg.Source}, servers: cfg.Servers,
 		start: time.Now(), alarm: time.NewTimer(time.Hour), last: -1, kick: make(chan struct{}, 1), over: make(chan struct{}),
 		Memory: cfg.Memory, ops: make([]*Op, 0, 16), lasting: make([]lasting, 0, 8),
 	}
@@ -364,7 +368,7 @@ func (p *process) openClient() {
 	c.OnLate = func(told goclient.Told) { p.comesLate(told) }
 	c.OnWait = w.beginsToWait
 	c.SettlesWoken = w.tellsTime // otherwise time passes, too
-	p.inProcess, p.clients = c, append(p.clientsRoom[:0], inProcess{c})
+	p.inProcess, p.clients = c, []client{inProcess{c}}
 	p.expiriesBefore = len(p.expiriesSeen)
 }
 

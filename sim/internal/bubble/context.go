@@ -32,7 +32,8 @@ type afterFunc struct {
 	owner uint64 // of who has derived a context
 }
 
-func (c *Context) Begin() { c.done = make(chan struct{}) }
+// NewContext returns a context that has not ended.
+func NewContext() *Context { return &Context{done: make(chan struct{})} }
 
 // Deadline implements [context.Context]; there is none.
 func (c *Context) Deadline() (deadline time.Time, ok bool) { return }

@@ -126,14 +126,12 @@ func TestContextEndsLate(t *testing.T) {
 
 // newContext returns a context, and what ends it; settle waits until whoever was told has blocked again.
 func newContext() (ctx context.Context, end func(settle func())) {
-	c := &Context{}
-	c.Begin()
+	c := NewContext()
 	return c, c.End
 }
 
 // newLateContext is newContext, and what ends it for who asks, and not for who waits.
 func newLateContext() (ctx context.Context, endLate func(), end func(settle func())) {
-	c := &Context{}
-	c.Begin()
+	c := NewContext()
 	return c, c.EndLate, c.End
 }

@@ -43,7 +43,7 @@ func (c *conflicts) strike(s *observing, w *world.World) strikePlan {
 }
 
 func (*conflicts) server(s *observing, _ *world.World, n int) int { return s.below(n) }
-func (*conflicts) lag(s *observing, n int) int                   { return s.below(n) }
+func (*conflicts) lag(s *observing, n int) int                    { return s.below(n) }
 
 // weightOf is how likely a site is to be chosen among those of its fault.
 func weightOf(w *world.World, s world.Site) int {
