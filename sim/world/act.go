@@ -77,7 +77,7 @@ func (p *process) collectFrom() {
 		}
 		return
 	}
-	for _, c := range p.clients {
+	if c := p.inProcess; c != nil {
 		for i := range c.Readers() {
 			if c.Held(i) > 0 && !c.Late(i) {
 				add(ActTell, i)
@@ -91,12 +91,12 @@ func (p *process) collectFrom() {
 	}
 	for i, c := range p.clients {
 		if _, connected := c.Connected(); !connected {
-			if c.Dialing() && (!w.outage.now || c.Unsent() > 0) {
+			if c.Dialing() && (!w.outage.now || c.Queued() != nil) {
 				add(ActReconnect, i)
 			}
 			continue
 		}
-		if !p.held && !c.Deaf() && w.servers.Pending(c.Connection()) > 0 {
+		if !p.held && !deaf(c) && w.servers.Pending(c.Connection()) > 0 {
 			add(ActDeliver, i)
 		}
 		if c.Sent() != nil {
@@ -165,7 +165,7 @@ func (p *process) tell(reader int) {
 func (p *process) arrive(c client) {
 	w := p.world
 	call := p.carryOut(c)
-	if waiting := w.servers.Waiting(c.Connection()); !p.held && !c.Deaf() && len(waiting) == 1 && c.Waiting() == 1 {
+	if waiting := w.servers.Waiting(c.Connection()); !p.held && !deaf(c) && len(waiting) == 1 && c.Waiting() == 1 {
 		m := waiting[0]
 		w.foldMessage(m)
 		w.noteRequest(p, c, call, m)

@@ -29,14 +29,12 @@ type client interface {
 	// DialInVain is Dial whose answer is lost. It returns the session that the server has begun.
 	DialInVain(now int64, replica int) (session int64, err error)
 
-	// A request is sent, arrives at the server, and waits for the reply. Unsent ones wait for a connection.
-	Sent() *goclient.Call // the oldest; nil if there is none
-	Unsent() int
+	// A request is sent, arrives at the server, and waits for the reply. Before that it waits for a connection.
+	Queued() *goclient.Call // the oldest that waits for one; nil if there is none, or it does not show
+	Sent() *goclient.Call   // the oldest; nil if there is none
 	Waiting() int
-	Queued() *goclient.Call     // the oldest unsent one; nil if there is none, or it does not show
 	Unanswered() *goclient.Call // the oldest that waits for its reply; nil if there is none
 	Arrive(now int64) *goclient.Call
-	Deaf() bool // what the server sends does not reach it
 	Deliver() (fakezk.Message, *goclient.Call)
 
 	// Losses are the ways in which its connection can break now. Break breaks it. BreakUnsent says that no server can
@@ -47,16 +45,10 @@ type client interface {
 	BreakUnsent()
 	Heal() // breaks a connection on which one direction, or both, are silent
 	GiveUp() bool
-	Mute() bool // what it sends does not reach the server
+	Silent() (mute, deaf bool) // what it sends does not reach the server, and what that sends not it
 
 	Watches() int
 	WatchedBy(path string, list []goclient.Watcher) []goclient.Watcher
-
-	// Events that wait for a reader, of those that the client's channels have, and what is late for stalled goroutines.
-	Readers() int
-	Held(reader int) int
-	Late(reader int) bool
-	HoldsAny() bool
 }
 
 // errNoHandshake says that code has dialled and sent nothing.
@@ -70,13 +62,9 @@ func (c inProcess) Dialing() bool {
 	return !connected && !c.Closed()
 }
 
-func (c inProcess) Knock() bool {
-	return true
-}
-
-func (c inProcess) Deaf() bool { return false }
-func (c inProcess) Mute() bool { return false }
-func (c inProcess) Heal()      {}
+func (inProcess) Knock() bool               { return true }
+func (inProcess) Silent() (mute, deaf bool) { return }
+func (inProcess) Heal()                     {}
 
 func (c inProcess) Losses() []loss {
 	_, connected := c.Connected()
@@ -85,9 +73,9 @@ func (c inProcess) Losses() []loss {
 		return lossesOfRequest
 	case connected:
 		return lossesIdle
-	case c.Unsent() > 0 && c.begins():
+	case c.Queued() != nil && c.begins():
 		return lossesUnsentNew
-	case c.Unsent() > 0:
+	case c.Queued() != nil:
 		return lossesUnsent
 	case c.begins():
 		return lossesOfSession
@@ -101,6 +89,12 @@ func (c inProcess) begins() bool { return c.Dialing() && c.Session() == 0 }
 func (c inProcess) GiveUp() bool {
 	c.Break(errClosed)
 	return true
+}
+
+// deaf reports whether what the server sends does not reach a client.
+func deaf(c client) bool {
+	_, deaf := c.Silent()
+	return deaf
 }
 
 // session is the one that the process believes to have: of several the one of the client that began last.

@@ -56,7 +56,8 @@ func undisturbed(w *World, d int64) int64 {
 // pings reports whether a client keeps its session alive.
 func (p *process) pings(c client) bool {
 	_, connected := c.Connected()
-	return connected && !p.crashed && !p.paused && !c.Mute()
+	mute, _ := c.Silent()
+	return connected && !p.crashed && !p.paused && !mute
 }
 
 // moved reports whether a goroutine has done something that does not show as a request.

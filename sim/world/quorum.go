@@ -66,7 +66,7 @@ func collectElections(w *World) {
 // AwaitingQuorum are the clients of which requests wait for a connection, and could fail now.
 func (w *World) AwaitingQuorum() (all uint64) {
 	for _, a := range w.actions {
-		if a.Kind == ActReconnect && w.procs[a.Client].clients[a.user].Unsent() > 0 {
+		if a.Kind == ActReconnect && w.procs[a.Client].clients[a.user].Queued() != nil {
 			all |= 1 << a.Client
 		}
 	}

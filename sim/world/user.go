@@ -147,7 +147,7 @@ func (u *User) Step() int { return u.world.step }
 // LastExpiryStep returns the step at which the user was last told that its session was gone: the present one while
 // anything is held back from goroutines of its process, and the one in which they were given the last of that.
 func (u *User) LastExpiryStep() int {
-	if slices.ContainsFunc(u.process.clients, client.HoldsAny) {
+	if c := u.process.inProcess; c != nil && c.HoldsAny() {
 		return u.world.step
 	}
 	return max(u.toldAt, u.process.toldLate)

@@ -195,7 +195,7 @@ type unreachable struct {
 // noteUnreachable notes that so many milliseconds have passed, if one of the process's clients could not hear that.
 func (p *process) noteUnreachable(ms int64) {
 	w := p.world
-	hears := func(c client) bool { return p.pings(c) && !p.unheard(c) && !c.Deaf() }
+	hears := func(c client) bool { return p.pings(c) && !p.unheard(c) && !deaf(c) }
 	if ms > 0 && slices.ContainsFunc(p.clients, func(c client) bool { return !hears(c) }) {
 		p.deaf = append(p.deaf, unreachable{w.step, ms})
 	}

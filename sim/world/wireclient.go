@@ -65,16 +65,10 @@ const (
 func (c *wireClient) Connected() (replica int, ok bool) { return c.replica, c.connected }
 func (c *wireClient) Session() int64                    { return c.session.Load() }
 func (c *wireClient) LastZxid() int64                   { return c.zxid }
-func (c *wireClient) Unsent() int                       { return 0 } // what waits inside go-zookeeper does not show
-func (c *wireClient) Queued() *goclient.Call            { return nil }
+func (c *wireClient) Queued() *goclient.Call            { return nil } // what waits inside go-zookeeper does not show
 func (c *wireClient) Waiting() int                      { return len(c.waiting) }
 func (c *wireClient) Watches() int                      { return len(c.watches) }
-func (c *wireClient) Deaf() bool                        { return c.deafened }
-func (c *wireClient) Mute() bool                        { return c.muted }
-func (c *wireClient) Readers() int                      { return 0 } // events go to the client's channels at once
-func (c *wireClient) Held(int) int                      { return 0 }
-func (c *wireClient) Late(int) bool                     { return false }
-func (c *wireClient) HoldsAny() bool                    { return false }
+func (c *wireClient) Silent() (mute, deaf bool)         { return c.muted, c.deafened }
 func (c *wireClient) GiveUp() bool                      { return false } // go-zookeeper does, by its own clock
 
 func (c *wireClient) Connection() fakezk.ConnID {
