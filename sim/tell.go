@@ -8,14 +8,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 
+	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/internal/escape"
 	"github.com/zktorture/zktorture/internal/wholefile"
+	"github.com/zktorture/zktorture/sim/internal/bubble"
 	"github.com/zktorture/zktorture/sim/replay"
 	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
@@ -208,4 +212,40 @@ func (c *checker) tellAgain(name string, example *replay.Counterexample, r *repl
 		f.Divergence = example.Divergence
 	}
 	c.tell(f, toReplay(name), nil)
+}
+
+// Counterexample makes the file of a violation that a campaign found.
+func (cfg Config) Counterexample(r Result, f Found) (*replay.Counterexample, error) {
+	cfg, err := cfg.WithDefaults()
+	if err != nil {
+		return nil, err
+	}
+	history, err := json.Marshal(f.History)
+	if err != nil {
+		return nil, fmt.Errorf("sim: the history of the counterexample: %w", err)
+	}
+	return &replay.Counterexample{
+		Format: replay.CounterexampleFormat, Workload: r.Workload, Recipe: r.Recipe,
+		Faults: cfg.terms(f.Episode).Faults.String(), Clients: cfg.Clients, Ops: cfg.Ops, Exact: bubble.Exact,
+		Property: f.Property, Message: f.Message, Hash: digest.Hex(f.Hash),
+		Choices: f.Choices, Trace: replay.Lines(f.Trace), History: history, Divergence: f.Divergence, Wire: r.Wire,
+		Unfinished: f.Unfinished,
+	}, nil
+}
+
+// goTest is the command that runs a test of this process again, in the same mode, from any folder of its module. It names
+// the package, because go test runs in the folder of the package, which need not be the user's.
+func goTest(name string) string {
+	var parts []string
+	for part := range strings.SplitSeq(name, "/") {
+		parts = append(parts, "^"+regexp.QuoteMeta(part)+"$")
+	}
+	command := "go test"
+	if bubble.Exact {
+		command = "torture test"
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Path != "" && info.Path != "command-line-arguments" {
+		command += " " + strings.TrimSuffix(info.Path, ".test")
+	}
+	return command + " -run " + escape.Shell(strings.Join(parts, "/"))
 }

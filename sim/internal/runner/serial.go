@@ -14,8 +14,9 @@ type Serial struct {
 	workload world.Workload
 	servers  *fakezk.Ensemble
 	memory   *world.Memory
-	Tick     func()    // is called ten times a second while an episode runs
-	Frozen   error     // why the last world that stood still did
+	Tick     func() // is called ten times a second while episodes run
+	Frozen   error  // why the last world that stood still did
+	ticked   time.Time
 	last     time.Time // when nothing more is to be run; zero: the context has not ended, as far as is known
 	Full     bool      // what episodes have left behind takes too much memory
 }
@@ -36,6 +37,10 @@ func (s *Serial) Run(cfg *Episode) *world.Run {
 		}
 	}
 	cfg.Servers, cfg.Memory = s.servers, s.memory
+	if time.Since(s.ticked) > progressEvery {
+		s.ticked = time.Now()
+		s.Tick()
+	}
 	var o *world.Run
 	why := Guard(s.ctx, 1, func(dog *Watchdog) {
 		cfg.Dog = dog

@@ -79,8 +79,8 @@ func (d *Watchdog) standstill() (why string) {
 // be are left behind after as long again.
 const grace = 500 * time.Millisecond
 
-// ProgressEvery is how often progress is told.
-const ProgressEvery = 100 * time.Millisecond
+// progressEvery is how often progress is told.
+const progressEvery = 100 * time.Millisecond
 
 // ErrInterrupted is why an episode is given up when the context has ended.
 var ErrInterrupted = errors.New("interrupted")
@@ -127,7 +127,7 @@ func (d *Watchdog) attend(work func(*Watchdog), cut *atomic.Bool) {
 
 // watch waits until done is closed, or a world stands still, of which it returns why.
 func watch(ctx context.Context, done <-chan struct{}, tick func(), dogs []*Watchdog) (frozen string) {
-	ticker := time.NewTicker(ProgressEvery)
+	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
 	interrupted := ctx.Done()
 	var over <-chan time.Time

@@ -32,19 +32,16 @@ type Shrinker struct {
 	Serial   *runner.Serial                     // that runs them
 	Time     time.Duration                      // that it may take
 	Due      resource.Limit                     // when to end
-	Told     func()                             // tells how far it is, ten times a second; nil for nobody
 
 	Unfinished string // why it ended early, "" if it has not
 
-	best   *tried
-	runs   int
-	toldAt time.Time
+	best *tried
+	runs int
 }
 
 // Minimise returns the choices of the smallest run that it finds in which the property breaks: as long as it does users,
 // operations, faults and choices are taken away, and other small runs are looked for.
 func (s *Shrinker) Minimise(choices world.Choices) world.Choices {
-	s.toldAt = time.Now()
 	if s.Serial.Interrupted() {
 		s.end("it was interrupted")
 	}
@@ -77,10 +74,6 @@ func (s *Shrinker) run(source world.Source, most []int) *tried {
 	o := &tried{Run: s.Serial.Run(cfg)}
 	o.events = kept.events[:kept.eventful:kept.eventful]
 	s.runs++
-	if s.Told != nil && time.Since(s.toldAt) > runner.ProgressEvery {
-		s.Told()
-		s.toldAt = time.Now()
-	}
 	switch {
 	case s.Serial.Interrupted():
 		s.end("it was interrupted")
