@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strings"
 
 	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/sim/internal/bubble"
@@ -149,8 +148,7 @@ func (p *process) maker(call *goclient.Call) *Op {
 	if op == nil || op.Maker == 0 || rankOf(&call.Request) != asksEphemeral || len(p.clients) != 1 || len(p.pending()) != 1 {
 		return nil
 	}
-	stack := bubble.Goroutines(bubble.EveryStackBytesMax)[fmt.Sprintf("goroutine %d", op.Maker)]
-	if !strings.Contains(stack, "zk.(*Conn).request(") {
+	if !bubble.Goroutines(bubble.EveryStackBytesMax)[fmt.Sprintf("goroutine %d", op.Maker)].Asks() {
 		return nil
 	}
 	return op
@@ -174,12 +172,12 @@ func behindMutex(w *World, u *User) string {
 		case i < 0 && !lives:
 			return text + ", whose goroutine has ended"
 		case i < 0:
-			return text + ", which is" + bubble.At(stack)
+			return text + ", which is" + stack.At()
 		case text != "":
 			text += ", which "
 		}
 		told, at = append(told, at), waits[i][1]
-		text += fmt.Sprintf("waits in %s, held by %s", bubble.MutexPlace(stack), ownerNamed(waits[i][3]))
+		text += fmt.Sprintf("waits in %s, held by %s", stack.Mutex(), ownerNamed(waits[i][3]))
 	}
 }
 
@@ -193,7 +191,7 @@ func sharedMutex(w *World) string {
 			waits.user.process == holds.user.process && waits.user.Incarnation == holds.user.Incarnation {
 			continue
 		}
-		place := bubble.MutexPlace(bubble.Goroutines(bubble.EveryStackBytesMax)[fmt.Sprintf("goroutine %d", wait[0])])
+		place := bubble.Goroutines(bubble.EveryStackBytesMax)[fmt.Sprintf("goroutine %d", wait[0])].Mutex()
 		return fmt.Sprintf("processes of the simulated world share a mutex, as they share package variables: c%d waits in %s, "+
 			"held by %s. Give each process its own", waits.user.Client+1, place, nameOf(holds.user))
 	}

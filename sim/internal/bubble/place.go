@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -81,8 +79,8 @@ func (p *Places) NoteWire(call *goclient.Call, pending []*goclient.Call) {
 	method := "zk.(*conn)." + strings.NewReplacer("data", "", "getchildren2", "children", "getchildren", "children").Replace(strings.ToLower(call.Request.Op.String()))
 	for id, stack := range Goroutines(StackBytesMax) {
 		waits := slices.ContainsFunc(pending, func(other *goclient.Call) bool { return p.from[other] == id })
-		if strings.Contains(stack, "zk.(*Conn).request(") && strings.Contains(strings.ToLower(stack), method) && !waits && !p.dead[id] {
-			found, stacks = append(found, id), append(stacks, placesOfStack(stack))
+		if stack.Asks() && strings.Contains(strings.ToLower(string(stack)), method) && !waits && !p.dead[id] {
+			found, stacks = append(found, id), append(stacks, stack.places())
 		}
 	}
 	if len(found) == 1 {
@@ -100,28 +98,20 @@ func (p *Places) Bury(pending []*goclient.Call) {
 	}
 }
 
-// placesOfStack reads the places of a printed stack.
-func placesOfStack(stack string) (places []Place) {
-	lines := strings.Split(stack, "\n")
-	for i := 0; i+1 < len(lines); i += 2 {
-		if strings.HasPrefix(lines[i], "created by ") {
-			break
-		}
-		if at := fileAndLine.FindStringSubmatch(lines[i+1]); at != nil {
-			line, _ := strconv.Atoi(at[2])
-			places = appendPlace(places, lines[i][:max(strings.LastIndexByte(lines[i], '('), 0)], at[1], line)
+// places are those of a stack in the recipe, innermost first.
+func (s Stack) places() (places []Place) {
+	for _, f := range s.frames() {
+		if !f.creator {
+			places = appendPlace(places, f.function, f.file, f.line)
 		}
 	}
 	return places
 }
 
-var fileAndLine = regexp.MustCompile(`^\t(.*):(\d+)`)
-
 // appendPlace appends a frame of a stack if it is the recipe's.
 func appendPlace(stack []Place, function, file string, line int) []Place {
-	pkg, name := packageAndName(function)
-	base := baseOf(file)
-	if len(stack) == placesMax || !ofRecipe(pkg, name) || pkg == thisModule+"recipes" && slices.Contains(passing, base) {
+	pkg, _ := packageAndName(function)
+	if len(stack) == placesMax || whose(function) != ofRecipe || pkg == thisModule+"recipes" && slices.Contains(passing, baseOf(file)) {
 		return stack
 	}
 	return append(stack, framePlace(function, file, line))
@@ -186,15 +176,32 @@ var harness = []string{"sim", "fakezk", "workload", "live", "internal"}
 // passing are the files of package recipes in which a recipe's requests are only passed on.
 var passing = []string{"around.go", "retryconn.go"}
 
-// ofRecipe reports whether a function is the recipe's, and not the harness's, the client library's or Go's.
-func ofRecipe(pkg, name string) bool {
+// codeOf is whose code a function is.
+type codeOf uint8
+
+const (
+	ofGo      codeOf = iota // or of a module that no recipe is in
+	ofHarness               // this project's
+	ofLibrary               // go-zookeeper's, or a fork's of it
+	ofRecipe
+)
+
+// whose says whose code a function is. What go-zookeeper has of recipes is a recipe.
+func whose(function string) codeOf {
+	pkg, name := packageAndName(function)
 	if rest, ours := strings.CutPrefix(pkg, thisModule); ours {
-		return !slices.ContainsFunc(harness, func(h string) bool { return rest == h || strings.HasPrefix(rest, h+"/") })
-	}
-	if strings.HasSuffix(pkg, "go-zookeeper/zk") { // or a fork
-		return !strings.HasPrefix(name, "(*Conn)")
+		if slices.ContainsFunc(harness, func(h string) bool { return rest == h || strings.HasPrefix(rest, h+"/") }) {
+			return ofHarness
+		}
+		return ofRecipe
 	}
 	first, _, _ := strings.Cut(pkg, "/")
 	main := program().Main.Path
-	return pkg == main || strings.HasPrefix(pkg, main+"/") || strings.Contains(first, ".")
+	switch {
+	case strings.HasSuffix(pkg, "go-zookeeper/zk") && !strings.HasPrefix(name, "(*Lock)"):
+		return ofLibrary
+	case pkg == main || strings.HasPrefix(pkg, main+"/") || strings.Contains(first, "."):
+		return ofRecipe
+	}
+	return ofGo
 }

@@ -7,10 +7,11 @@ func TestOfRecipe(t *testing.T) {
 	for function, want := range map[string]bool{
 		"github.com/go-zookeeper/zk.(*Conn).request":        false,
 		"github.com/samuel/go-zookeeper/zk.(*Conn).request": false,
+		"github.com/samuel/go-zookeeper/zk.resendZkAuth":    false,
 		"github.com/samuel/go-zookeeper/zk.(*Lock).Lock":    true,
 		"example.com/mine.(*Lock).Lock":                     true,
 	} {
-		if got := ofRecipe(packageAndName(function)); got != want {
+		if got := whose(function) == ofRecipe; got != want {
 			t.Errorf("%s: %v, want %v", function, got, want)
 		}
 	}

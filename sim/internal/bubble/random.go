@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"io"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -34,12 +33,6 @@ func (r *worldReader) Read(b []byte) (int, error) {
 		}
 	}
 	return r.other.Read(b)
-}
-
-// Number is the number of the caller's synctest bubble, 0 if there is none.
-func Number() int {
-	var buf [128]byte
-	return Of(string(buf[:runtime.Stack(buf[:], false)]))
 }
 
 // Randomness is what a world has in place of crypto/rand. It is equal in equal runs, as nothing but the number of

@@ -11,8 +11,8 @@ import (
 func dialsForReal() string {
 	stacks := bubble.AllStacks(bubble.EveryStackBytesMax)
 	for _, stack := range stacks {
-		if !bubble.Exact && inNet.MatchString(stack) && bubble.Of(stack) != 0 {
-			return world.HowToConnect + ". It waits for the network of this machine at " + bubble.CallerOf(stack, func() []string { return stacks })
+		if !bubble.Exact && inNet.MatchString(string(stack)) && stack.Bubble() != 0 {
+			return world.HowToConnect + ". It waits for the network of this machine at " + stack.Caller(func() []bubble.Stack { return stacks })
 		}
 	}
 	return ""

@@ -174,14 +174,13 @@ func Undone(why string) error {
 func WorldStands() bool {
 	world := false
 	for _, stack := range bubble.AllStacks(bubble.EveryStackBytesMax) {
-		head, _, _ := strings.Cut(stack, "\n")
-		if !strings.Contains(head, "synctest bubble") {
+		if stack.Bubble() == 0 {
 			continue
 		}
-		if strings.Contains(head, "[run") { // running or runnable
+		if head, _, _ := strings.Cut(string(stack), "\n"); strings.Contains(head, "[run") { // running or runnable
 			return false
 		}
-		world = world || strings.Contains(stack, "zktorture/sim/world.(*World).run(")
+		world = world || stack.Loops()
 	}
 	return world
 }
