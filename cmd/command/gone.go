@@ -46,6 +46,8 @@ var gone = map[string]string{
 	"live --summary":      "use --junit, which CI services show",
 	"live --metrics":      "--out writes history.jsonl while it runs",
 
+	"campaign --out": "copy the folder report of the campaign's folder",
+
 	"prove --episodes":    "use --runs",
 	"prove --seed":        "nothing is drawn: equal bounds give equal executions",
 	"prove --users":       "in what prove runs each client has one user; torture run draws two",

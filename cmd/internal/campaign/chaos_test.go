@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/internal/version"
 )
 
 // chaosPlan has a broken recipe, whose failures are minimised, and enough units for so many strikes.
@@ -36,12 +37,14 @@ type chaos struct {
 
 // Whatever is killed, together or apart, at random moments: the report is what one process reports, byte for byte.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	strikes := 2
 	if testkit.Thorough() {
 		strikes = 20
 	}
 	for name, apart := range map[string]bool{"server within": false, "server apart": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
 			random := rand.New(rand.NewPCG(seed, 1))
@@ -144,6 +147,7 @@ func (c *chaos) end() {
 // What a worker had that is cut off from the server is done by another; when it is back it puts its results, too, which
 // are compared and counted once.
 func TestCutOff(t *testing.T) {
+	t.Parallel()
 	cut := 3 * ackWait
 	if testkit.Thorough() {
 		cut = time.Minute
@@ -246,6 +250,7 @@ func (zeros) Read(p []byte) (int, error) {
 
 // When the disk is full the campaign says so and waits. Once there is room it goes on, and nothing is lost.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	disk := t.TempDir()
 	unmount, err := smallDisk(disk)
 	if err != nil {
@@ -275,9 +280,10 @@ func TestFullDisk(t *testing.T) {
 
 // A server that has lost a task, or all, is asked again.
 func TestLostTasks(t *testing.T) {
-	p := plan(t, `"jobs": [{"kinds": ["lock"], "recipes": ["ours"]}], "unit": 5, "canary": "none", "episodes": 20`)
+	t.Parallel()
+	p := must[*Plan](t)(plan(t, `"jobs": [{"kinds": ["lock"], "recipes": ["ours"]}], "unit": 5, "canary": "none", "episodes": 20`).Record(version.Sum(), nil))
 	e := &embedded{dir: t.TempDir()}
-	l := &leader{access: access{url: "nats://within", within: e}, server: e, id: "x", plan: p, say: func(string) {}}
+	l := &leader{dir: folder(e.dir), access: access{url: "nats://within", within: e}, server: e, id: "x", plan: p, say: func(string) {}}
 	defer e.close()
 	lost := make(chan struct{})
 	l.opened = func() {
@@ -293,7 +299,11 @@ func TestLostTasks(t *testing.T) {
 			if err := l.q.stream.Purge(context.Background()); err != nil {
 				t.Error(err)
 			}
-			go l.work(t.Context(), 1)
+			go func() {
+				if err := l.work(t.Context(), 1); err != nil && !errors.Is(err, errEnded) && t.Context().Err() == nil {
+					t.Error(err)
+				}
+			}()
 		}()
 	}
 	r, err := l.lead(t.Context())

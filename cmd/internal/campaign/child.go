@@ -87,7 +87,8 @@ func newChildren(p *Plan) *children { return &children{plan: p, mode: map[bool]*
 func (c *children) unit(ctx context.Context, u Unit) (UnitResult, error) {
 	why := ""
 	for range c.plan.Tries {
-		r, err := c.ask(ctx, question{Unit: &u.Number}, c.plan.exact(u))
+		exact, _ := c.plan.mode(u)
+		r, err := c.ask(ctx, question{Unit: &u.Number}, exact)
 		switch {
 		case ctx.Err() != nil:
 			return UnitResult{}, ctx.Err()
@@ -107,7 +108,7 @@ func (c *children) unit(ctx context.Context, u Unit) (UnitResult, error) {
 
 // unknown is the result of a unit that has none.
 func (p *Plan) unknown(u Unit, why string) UnitResult {
-	return UnitResult{Format: UnitFormat, Plan: p.Digest(), Unit: u, Unknown: why}
+	return UnitResult{Plan: p.digest, Unit: u, Unknown: why}
 }
 
 // conclude has a job concluded. Of one that cannot be the verdict is unknown. The error is that of a context that ended.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -46,6 +47,8 @@ type startCmd struct {
 	TokenFile string `help:"The token that everybody needs, instead of one that is made, DIR/token; with --nats, that of the server." placeholder:"FILE" type:"path"`
 	TLSCert   string `name:"tls-cert" help:"A certificate, instead of one that is made, DIR/cert.pem." placeholder:"FILE" type:"path" and:"tls"`
 	TLSKey    string `name:"tls-key" help:"The key of --tls-cert." placeholder:"FILE" type:"path" and:"tls"`
+
+	at *net.TCPAddr // of --listen
 }
 
 // Run leads the campaign to its end. Its exit status is that of the verdict.
@@ -73,13 +76,20 @@ func (s *startCmd) Run(c *console.Context) error {
 	if err != nil {
 		return fmt.Errorf("--nights: %w", err)
 	}
-	l := &leader{id: plan.Digest()[:12], plan: plan, known: known, slots: s.Workers,
+	l := &leader{dir: dir, id: plan.digest[:12], plan: plan, known: known, slots: s.Workers,
 		say: func(text string) { line.Above(func() { fmt.Fprintln(c.Stderr, text) }) }}
-	if err := s.secure(l, dir); err != nil {
+	if before := dir.address(); before != "" && !strings.HasSuffix(before, "/"+l.id) {
+		return fmt.Errorf("%s has a campaign of another plan, or of another build of this program: name another folder by --dir", dir)
+	}
+	if err := s.secure(l); err != nil {
 		return err
 	}
-	fmt.Fprint(c.Stdout, plan.describe(dir))
-	report, err := s.lead(c, l, dir, line)
+	units := fmt.Sprint(plan.Units(), " units")
+	if plan.Units() == 0 {
+		units = fmt.Sprintf("as many units as %v have time for", time.Duration(plan.Duration))
+	}
+	fmt.Fprintf(c.Stdout, "Campaign %s (digest %.12s), in %s: %d jobs, %s\n", plan.Name, plan.digest, dir, len(plan.list), units)
+	report, err := s.lead(c, l, line)
 	line.End()
 	switch {
 	case c.Err() != nil && errors.Is(err, context.Cause(c)):
@@ -88,53 +98,36 @@ func (s *startCmd) Run(c *console.Context) error {
 	case err != nil:
 		return err
 	}
-	return l.end(c, report, dir, nights(s.Nights))
-}
-
-// describe says what a plan stands for.
-func (p *Plan) describe(dir folder) string {
-	units := fmt.Sprintf("%d units", p.Units())
-	if p.Units() == 0 {
-		units = fmt.Sprintf("as many units as %v have time for", time.Duration(p.Duration))
-	}
-	text := fmt.Sprintf("Campaign %s (digest %.12s), in %s: %d jobs, %s\n", p.Name, p.Digest(), dir, len(p.list), units)
-	for i, j := range p.list {
-		if i == 20 {
-			return text + fmt.Sprintf("  and %d others\n", len(p.list)-i)
-		}
-		text += fmt.Sprintf("  %v\n", j)
-	}
-	return text
+	return l.end(c, report, nights(s.Nights))
 }
 
 // secure makes the server, the token and the certificate of the campaign, or takes those that are given.
-func (s *startCmd) secure(l *leader, dir folder) error {
-	host, service, err := net.SplitHostPort(s.Listen)
-	if err != nil {
+func (s *startCmd) secure(l *leader) (err error) {
+	if s.at, err = net.ResolveTCPAddr("tcp", s.Listen); err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
-	port, err := strconv.Atoi(service)
-	if err != nil {
-		return fmt.Errorf("--listen: the port %q is not a number", service)
+	if s.at.IP == nil {
+		s.at.IP = net.IPv6unspecified
 	}
 	if s.NATS != "" {
 		l.access = access{url: s.NATS, tokenFile: s.TokenFile}
 		return nil
 	}
-	if before, err := url.Parse(dir.address().URL); err == nil && port == 0 { // where workers find it again
-		port, _ = strconv.Atoi(before.Port())
-		if free, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port))); err != nil {
-			port = 0
+	at := *s.at
+	if before, err := url.Parse(l.dir.address()); err == nil && at.Port == 0 { // where workers find it again
+		at.Port, _ = strconv.Atoi(before.Port())
+		if free, err := net.ListenTCP("tcp", &at); err != nil {
+			at.Port = 0
 		} else {
 			free.Close()
 		}
 	}
-	e := &embedded{dir: string(dir), host: host, port: port}
-	if e.token, err = dir.token(s.TokenFile); err != nil {
+	e := &embedded{dir: string(l.dir), host: at.IP.String(), port: at.Port}
+	if e.token, err = l.dir.token(s.TokenFile); err != nil {
 		return err
 	}
-	if !loopback(host) || s.TLSCert != "" {
-		load := dir.certificate
+	if !at.IP.IsLoopback() || s.TLSCert != "" {
+		load := l.dir.certificate
 		if s.TLSCert != "" {
 			load = func() (tls.Certificate, error) { return tls.LoadX509KeyPair(s.TLSCert, s.TLSKey) }
 		}
@@ -149,15 +142,14 @@ func (s *startCmd) secure(l *leader, dir folder) error {
 }
 
 // lead runs the coordinator, the workers of this process and the page.
-func (s *startCmd) lead(ctx context.Context, l *leader, dir folder, line *console.Line) (*Report, error) {
-	ctx, cancel := context.WithCancel(ctx)
+func (s *startCmd) lead(ctx context.Context, l *leader, line *console.Line) (*Report, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
 	var others sync.WaitGroup
 	defer others.Wait()
-	defer cancel()
-	var failed error
+	defer cancel(nil)
 	l.opened = func() {
-		if failed = s.announce(l, dir); failed != nil {
-			cancel()
+		if err := s.announce(l); err != nil {
+			cancel(err)
 			return
 		}
 		if s.Workers > 0 {
@@ -168,7 +160,7 @@ func (s *startCmd) lead(ctx context.Context, l *leader, dir folder, line *consol
 			})
 		}
 	}
-	closePage, err := s.page(l, dir)
+	closePage, err := s.page(l)
 	if err != nil {
 		return nil, err
 	}
@@ -186,27 +178,24 @@ func (s *startCmd) lead(ctx context.Context, l *leader, dir folder, line *consol
 		}
 		l.server.close()
 	}
-	return report, cmp.Or(failed, err)
+	return report, err
 }
 
 // announce says how workers join.
-func (s *startCmd) announce(l *leader, dir folder) error {
-	a := address{URL: s.NATS + "/" + l.id, TokenFile: s.TokenFile}
+func (s *startCmd) announce(l *leader) error {
+	address, token := s.NATS+"/"+l.id, s.TokenFile
 	if l.server != nil {
-		a = address{URL: l.server.url() + "/" + l.id, TokenFile: cmp.Or(s.TokenFile, dir.path(tokenName)), Own: true}
-		if l.server.secure != nil {
-			a.CA = cmp.Or(s.TLSCert, dir.path(certName))
-		}
+		address, token = l.server.url()+"/"+l.id, cmp.Or(s.TokenFile, l.dir.path(tokenName))
 	}
-	command := "torture campaign work " + a.URL
-	if a.TokenFile != "" {
-		command += " --token-file " + a.TokenFile
+	command := "torture campaign work " + address
+	if token != "" {
+		command += " --token-file " + token
 	}
-	if a.CA != "" {
-		command += " --ca " + a.CA
+	if l.server != nil && l.server.secure != nil {
+		command += " --ca " + cmp.Or(s.TLSCert, l.dir.path(certName))
 	}
 	l.say("More workers: " + command)
-	return dir.setAddress(a)
+	return wholefile.Write(l.dir.path(addressName), []byte(address+"\n"))
 }
 
 // work works for the campaign in this process.
@@ -216,22 +205,21 @@ func (l *leader) work(ctx context.Context, slots int) error {
 		return err
 	}
 	defer nc.Close()
-	q, err := joinQueue(ctx, nc, l.id)
+	q, plan, err := join(ctx, nc, l.id)
 	if err != nil {
 		return err
 	}
-	return work(ctx, q, l.plan, slots)
+	return work(ctx, q, plan, slots)
 }
 
 // page serves the page: at the port after that of --listen, or any.
-func (s *startCmd) page(l *leader, dir folder) (close func(), err error) {
-	host, service, _ := net.SplitHostPort(s.Listen) // it was read before
-	port, _ := strconv.Atoi(service)
-	if port > 0 {
-		port++
+func (s *startCmd) page(l *leader) (close func(), err error) {
+	at := *s.at
+	if at.Port > 0 {
+		at.Port++
 	}
 	e := cmp.Or(l.server, &embedded{})
-	address, close, err := servePage(host, port, e.secure, e.token, l.handler())
+	address, close, err := servePage(&at, e.secure, e.token, l.handler())
 	if err == nil {
 		l.say("Page: " + address)
 	}
@@ -240,19 +228,10 @@ func (s *startCmd) page(l *leader, dir folder) (close func(), err error) {
 
 // String says in a line how far a campaign is.
 func (s Status) String() string {
-	units := fmt.Sprint(s.Done)
-	if s.Units > 0 {
-		units += fmt.Sprintf(" of %d", s.Units)
-	}
-	text := fmt.Sprintf("%s: %s units, %d episodes, %d workers", s.State, units, s.Episodes, s.there())
+	units := strings.TrimSuffix(fmt.Sprintf("%d of %d", s.Done, s.Units), " of 0")
+	text := fmt.Sprintf("%s: %s units, %d unknown, %d episodes, %d failures, %d workers", s.State, units, s.Unknown, s.Episodes, s.failures(), s.there())
 	if s.State == Concluding {
 		text += fmt.Sprintf(", %d of %d jobs minimised", s.Concluded, len(s.Jobs))
-	}
-	if n := s.failures(); n > 0 {
-		text += fmt.Sprintf(", %d failures", n)
-	}
-	if s.Unknown > 0 {
-		text += fmt.Sprintf(", %d units unknown", s.Unknown)
 	}
 	if s.Problem != "" {
 		text += "; the coordinator has a problem: " + s.Problem
@@ -261,53 +240,49 @@ func (s Status) String() string {
 }
 
 // end remembers the failures, writes the report, and ends with the exit status of the verdict.
-func (l *leader) end(c *console.Context, r *Report, dir folder, remember nights) error {
+func (l *leader) end(c *console.Context, r *Report, remember nights) (err error) {
+	l.set(func(s *Status) { s.State = Ended })
 	v := view{Status: l.now(), Report: r}
-	v.Status.State = Ended
 	if remember != "" {
-		var err error
 		if v.Nights, err = remember.record(r, v.Status.Began); err != nil {
 			return fmt.Errorf("the failures are not remembered: %w; fix that, and start again", err)
 		}
 	}
-	if err := v.save(dir.path(reportName)); err != nil {
+	if err := errors.Join(v.save(l.dir.path(reportName)), l.writeStatus()); err != nil {
 		return fmt.Errorf("the report cannot be written: %w; fix that, and start again", err)
 	}
-	r.print(c.Stdout)
+	err = r.tell(c)
 	printNights(c.Stdout, v.Nights)
-	fmt.Fprintf(c.Stdout, "Report: %s\n", filepath.Join(dir.path(reportName), "index.html"))
-	return r.exit(c)
+	fmt.Fprintf(c.Stdout, "Report: %s\n", filepath.Join(l.dir.path(reportName), "index.html"))
+	return err
 }
 
-// exit prints the verdict, and ends with its exit status.
-func (r *Report) exit(c *console.Context) error {
+// tell prints what was found: the story of the likely cause of each job, a line for each job, and the verdict, with whose
+// exit status it ends.
+func (r *Report) tell(c *console.Context) error {
+	for _, j := range r.Jobs {
+		for i, f := range j.broken() {
+			if i == 0 {
+				fmt.Fprintf(c.Stdout, "%v\n\n%s\n\n", j.Job, strings.TrimRight(f.Story, "\n"))
+				continue
+			}
+			fmt.Fprintf(c.Stdout, "also %s, in %d of %d episodes: %s\n", f.Property, f.Times, j.Episodes, strings.SplitN(f.Message, "\n", 2)[0])
+		}
+	}
+	for _, k := range r.Again {
+		fmt.Fprintf(c.Stdout, "known failure %s: %s\n", k.ID, k.Outcome())
+	}
+	for _, j := range r.Jobs {
+		fmt.Fprintln(c.Stdout, console.Wrap(j.String(), console.Columns))
+	}
+	for _, reason := range r.Reasons() {
+		fmt.Fprintln(c.Stdout, console.Wrap(reason, console.Columns))
+	}
 	fmt.Fprintf(c.Stdout, "Verdict: %s\n", r.Verdict())
 	if status := console.Exits[r.Verdict()]; status != console.ExitOK {
 		return console.VerdictError(status)
 	}
 	return nil
-}
-
-// print prints what was found: the story of the likely cause of each job, and a line for each job.
-func (r *Report) print(w io.Writer) {
-	for _, j := range r.Jobs {
-		for i, f := range j.broken() {
-			if i == 0 {
-				fmt.Fprintf(w, "%v\n\n%s\n\n", j.Job, strings.TrimRight(f.Story, "\n"))
-				continue
-			}
-			fmt.Fprintf(w, "also %s, in %d of %d episodes: %s\n", f.Property, f.Times, j.Episodes, strings.SplitN(f.Message, "\n", 2)[0])
-		}
-	}
-	for _, k := range r.Again {
-		fmt.Fprintf(w, "known failure %s: %s\n", k.ID, k.Outcome())
-	}
-	for _, j := range r.Jobs {
-		fmt.Fprintln(w, console.Wrap(j.String(), console.Columns))
-	}
-	for _, reason := range r.Reasons() {
-		fmt.Fprintln(w, console.Wrap(reason, console.Columns))
-	}
 }
 
 // examplesName is the folder of counterexamples within that of a report.
@@ -326,7 +301,7 @@ func (v view) save(dir string) error {
 	errs := []error{
 		wholefile.WriteBy(filepath.Join(dir, "index.html"), v.write),
 		wholefile.WriteBy(filepath.Join(dir, "junit.xml"), v.Report.ci().JUnit),
-		wholefile.WriteBy(filepath.Join(dir, "report.json"), func(w io.Writer) error {
+		wholefile.WriteBy(filepath.Join(dir, reportJSON), func(w io.Writer) error {
 			e := json.NewEncoder(w)
 			e.SetIndent("", " ")
 			return e.Encode(v.Report)
@@ -340,48 +315,37 @@ func (v view) save(dir string) error {
 	return errors.Join(errs...)
 }
 
-// join takes part in the campaign of an address, whose path may be its id.
-func join(ctx context.Context, to access, address string, patience time.Duration) (*queue, error) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return nil, errors.New("the address of the server is not a URL")
-	}
-	id := strings.Trim(u.Path, "/")
-	u.Path = ""
-	to.url = u.String()
-	nc, err := to.dial(ctx, patience)
-	if err != nil {
-		return nil, err
-	}
-	for began := time.Now(); ; pause(ctx, time.Second) {
-		q, err := joinQueue(ctx, nc, id)
-		if err == nil {
-			return q, nil
-		}
-		if time.Since(began) > patience || ctx.Err() != nil {
-			nc.Close()
-			return nil, err
-		}
-	}
-}
+// reportJSON is the file of a report that torture campaign report reads.
+const reportJSON = "report.json"
 
 // workCmd works for a campaign.
 type workCmd struct {
-	URL     string `arg:"" help:"The server's address, as the coordinator prints it."`
+	URL     string `arg:"" help:"The campaign's address, as the coordinator prints it."`
 	Workers int    `help:"How many units to run at a time. Default: one for each processor." placeholder:"N"`
 
 	TokenFile string `help:"A copy of the coordinator's file DIR/token." placeholder:"FILE" type:"path"`
-	CA        string `name:"ca" help:"A copy of the coordinator's certificate, DIR/cert.pem, or of the authority that has signed it." placeholder:"FILE" type:"path"`
+	CA        string `name:"ca" help:"A copy of the server's certificate, DIR/cert.pem." placeholder:"FILE" type:"path"`
 }
 
 // Run works until the campaign ends.
 func (w *workCmd) Run(c *console.Context) error {
-	q, err := join(c, access{tokenFile: w.TokenFile, ca: w.CA}, w.URL, workerPatience)
+	u, err := url.Parse(w.URL)
+	if err != nil {
+		return errors.New("the address of the campaign is not a URL")
+	}
+	id := strings.Trim(u.Path, "/")
+	u.Path = ""
+	nc, err := access{url: u.String(), tokenFile: w.TokenFile, ca: w.CA}.dial(c, workerPatience)
 	if err != nil {
 		return err
 	}
-	defer q.nc.Close()
-	plan, err := planOf(c, q)
+	defer nc.Close()
+	q, plan, err := join(c, nc, id)
+	for began := time.Now(); err != nil && !errors.Is(err, errRefused); q, plan, err = join(c, nc, id) {
+		if time.Since(began) > workerPatience || !pause(c, time.Second) {
+			return err
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -395,30 +359,16 @@ func (w *workCmd) Run(c *console.Context) error {
 	return nil
 }
 
-// lookAt reads files of the campaign in a folder, whether its coordinator runs or not.
-func lookAt(ctx context.Context, where string, look func(*queue) error) error {
-	dir := folder(where)
-	a := dir.address()
-	if a.URL == "" {
-		return fmt.Errorf("%s: %w", where, errNone)
+// readIn reads a JSON file of a campaign's folder.
+func readIn(dir, name, missing string, to any) error {
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %s", dir, missing)
 	}
-	to := access{tokenFile: a.TokenFile, ca: a.CA}
-	if a.Own {
-		if unlock, err := dir.lock(); err == nil { // its coordinator does not run
-			defer unlock()
-			to.within, a.URL = &embedded{dir: where}, "nats://within"
-			if err := to.within.start(); err != nil {
-				return err
-			}
-			defer to.within.close()
-		}
+	if err == nil {
+		err = json.Unmarshal(text, to)
 	}
-	q, err := join(ctx, to, a.URL, 5*time.Second)
-	if err != nil {
-		return err
-	}
-	defer q.nc.Close()
-	return look(q)
+	return err
 }
 
 // statusCmd says how far a campaign is.
@@ -430,13 +380,7 @@ type statusCmd struct {
 // Run prints what the coordinator has said last.
 func (s *statusCmd) Run(c *console.Context) error {
 	now := Status{}
-	err := lookAt(c, s.Where, func(q *queue) error {
-		there, err := q.load(c, statusFile, &now)
-		if !there {
-			err = cmp.Or(err, fmt.Errorf("%s: its coordinator has not said anything yet", s.Where))
-		}
-		return err
-	})
+	err := readIn(s.Where, statusName, "there is no campaign", &now)
 	switch {
 	case err != nil:
 		return err
@@ -450,30 +394,13 @@ func (s *statusCmd) Run(c *console.Context) error {
 // reportCmd says what a campaign found.
 type reportCmd struct {
 	Where string `arg:"" help:"The campaign's folder."`
-	Out   string `help:"Write the page, JUnit, JSON and counterexamples into this folder." placeholder:"DIR" type:"path"`
 }
 
 // Run prints the report, and ends with the exit status of the verdict.
 func (r *reportCmd) Run(c *console.Context) error {
-	v := view{Report: &Report{}}
-	err := lookAt(c, r.Where, func(q *queue) error {
-		there, err := q.load(c, reportFile, v.Report)
-		if !there {
-			err = cmp.Or(err, fmt.Errorf("%[1]s has no report: the campaign has not ended, see torture campaign status %[1]s", r.Where))
-		}
-		if err == nil {
-			_, err = q.load(c, statusFile, &v.Status)
-		}
-		return err
-	})
-	if err != nil {
+	report := &Report{}
+	if err := readIn(filepath.Join(r.Where, reportName), reportJSON, "there is no report: torture campaign status says how far the campaign is", report); err != nil {
 		return err
 	}
-	if r.Out != "" {
-		if err := v.save(r.Out); err != nil {
-			return err
-		}
-	}
-	v.Report.print(c.Stdout)
-	return v.Report.exit(c)
+	return report.tell(c)
 }

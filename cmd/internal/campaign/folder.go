@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -36,7 +35,8 @@ const (
 	tokenName   = "token"    // that everybody needs
 	certName    = "cert.pem" // of the server, for --ca
 	keyName     = "key.pem"
-	addressName = "address" // where the server listens
+	addressName = "address" // where the server is, with the campaign's id
+	statusName  = "status.json"
 	lockName    = "lock"
 	reportName  = "report"
 )
@@ -74,29 +74,10 @@ func writePrivate(name string, data []byte) error {
 	return wholefile.Write(name, data)
 }
 
-// address says how to join the campaign of a folder.
-type address struct {
-	URL       string `json:"url"` // with the campaign's id as its path
-	TokenFile string `json:"token_file,omitempty"`
-	CA        string `json:"ca,omitempty"`
-	Own       bool   `json:"own,omitempty"` // the server is the coordinator's
-}
-
-// address is that of the folder; zero: none is known.
-func (f folder) address() (a address) {
-	text, err := os.ReadFile(f.path(addressName))
-	if err == nil {
-		_ = json.Unmarshal(text, &a)
-	}
-	return a
-}
-
-func (f folder) setAddress(a address) error {
-	text, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
-	return wholefile.Write(f.path(addressName), append(text, '\n'))
+// address is where the folder's server was last, with the campaign's id as its path; "": it never was anywhere.
+func (f folder) address() string {
+	text, _ := os.ReadFile(f.path(addressName))
+	return strings.TrimSpace(string(text))
 }
 
 // certificate is the folder's own certificate. It makes one if there is none. Workers know it by itself, so it has no
@@ -135,12 +116,6 @@ func (f folder) makeCertificate() error {
 	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	return errors.Join(wholefile.Write(f.path(certName), cert),
 		writePrivate(f.path(keyName), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})))
-}
-
-// loopback reports whether only this machine can connect to a host.
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // reachable is a host:port by which others can connect to an address: of one that stands for all of this machine's it is

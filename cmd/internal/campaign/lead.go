@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
-	"maps"
 	"slices"
 	"sync"
 	"syscall"
@@ -15,6 +13,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/zktorture/zktorture/internal/wholefile"
 )
 
 // Status is how far a campaign is. Times are those of the coordinator's clock.
@@ -55,6 +55,7 @@ type Progress struct {
 
 // leader leads a campaign: it asks for units, counts what comes, and reports.
 type leader struct {
+	dir    folder
 	access access    // to the server
 	server *embedded // nil: it is another process's
 	id     string    // of the campaign
@@ -104,22 +105,24 @@ func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(e
 
 // problem tells people of an error, once, or that it has passed.
 func (l *leader) problem(err error) {
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
-	if full(err) {
-		text = "the disk is full: the campaign waits until there is space"
-	}
+	text := "It goes on."
 	l.mu.Lock()
-	news := text != l.status.Problem
-	l.status.Problem = text
-	l.mu.Unlock()
+	before := l.status.Problem
 	switch {
-	case news && text == "":
-		l.say("It goes on.")
-	case news:
-		l.say("The coordinator has a problem: " + text)
+	case full(err):
+		l.status.Problem = "the disk is full: the campaign waits until there is space"
+	case err != nil:
+		l.status.Problem = err.Error()
+	default:
+		l.status.Problem = ""
+	}
+	now := l.status.Problem
+	l.mu.Unlock()
+	if now != "" {
+		text = "The coordinator has a problem: " + now
+	}
+	if now != before {
+		l.say(text)
 	}
 }
 
@@ -127,25 +130,27 @@ func (l *leader) problem(err error) {
 func (l *leader) session(parent context.Context) (*Report, error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	q, err := l.connect(ctx, func(why string) { cancel(fmt.Errorf("the connection to the server was lost: %s", why)) })
+	if l.server != nil {
+		if err := l.server.start(); err != nil {
+			return nil, err
+		}
+	}
+	to := l.access
+	to.lost = func(why string) { cancel(fmt.Errorf("the connection to the server was lost: %s", why)) }
+	nc, err := to.dial(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer q.nc.Close()
-	l.q = q
-	if err := l.record(ctx); err != nil {
+	defer nc.Close()
+	if l.q, err = openQueue(ctx, nc, l.id); err != nil {
 		return nil, err
-	}
-	before, report := Status{}, &Report{}
-	if _, err := q.load(ctx, statusFile, &before); err != nil {
-		return nil, err
-	}
-	l.set(func(s *Status) { s.Began = before.Began })
-	if there, err := q.load(ctx, reportFile, report); there || err != nil {
-		return report, err
 	}
 	if err := l.resume(ctx); err != nil {
 		return nil, err
+	}
+	report := &Report{}
+	if there, err := l.q.load(ctx, reportFile, report); there || err != nil {
+		return report, err
 	}
 	l.problem(nil)
 	if err := l.count(ctx); err != nil {
@@ -154,87 +159,54 @@ func (l *leader) session(parent context.Context) (*Report, error) {
 	if report, err = l.conclude(ctx); err != nil {
 		return nil, errors.Join(context.Cause(ctx), err)
 	}
-	return report, q.store(ctx, reportFile, report)
+	return report, l.q.store(ctx, reportFile, report)
 }
 
-// connect connects to the server, after it was started if it is this process's, and makes what the campaign needs.
-func (l *leader) connect(ctx context.Context, lost func(string)) (*queue, error) {
-	if l.server != nil {
-		if err := l.server.start(); err != nil {
-			return nil, err
-		}
-	}
-	to := l.access
-	to.lost = lost
-	nc, err := to.dial(ctx, 0)
-	if err != nil {
-		return nil, err
-	}
-	q, err := l.open(ctx, nc)
-	if err != nil {
-		nc.Close()
-	}
-	return q, err
-}
-
-func (l *leader) open(ctx context.Context, nc *nats.Conn) (*queue, error) {
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return nil, err
-	}
-	if id, err := onlyCampaign(ctx, js); l.server != nil && err == nil && id != l.id {
-		return nil, fmt.Errorf("%w: %s has a campaign of another plan, or of another build of this program: name another folder by --dir",
-			errRefused, l.server.dir)
-	}
-	return openQueue(ctx, nc, l.id)
-}
-
-// record records the plan, with the failures of earlier nights, or takes the one that is recorded.
-func (l *leader) record(ctx context.Context) error {
+// resume takes the plan and the sum that are stored, or stores the first ones: the plan with the failures of earlier
+// nights, and the sum of nothing.
+func (l *leader) resume(ctx context.Context) error {
 	plan := &Plan{}
 	there, err := l.q.load(ctx, planFile, plan)
+	switch {
+	case err != nil:
+		return err
+	case there:
+		err = plan.ready()
+	default:
+		if plan, err = l.plan.Record(l.plan.Program, l.known); err == nil {
+			err = l.q.store(ctx, planFile, plan)
+		}
+	}
 	if err != nil {
 		return err
 	}
-	if !there {
-		if plan, err = l.plan.Record(l.plan.Program, l.known); err != nil {
-			return err
-		}
-		if err := l.q.store(ctx, planFile, plan); err != nil {
-			return err
-		}
+	var stored json.RawMessage
+	sum := NewSum(plan)
+	if there, err = l.q.load(ctx, sumFile, &stored); there && err == nil {
+		sum, err = plan.ReadSum(stored)
+	} else if err == nil {
+		err = l.q.store(ctx, sumFile, sum)
 	}
-	if err := plan.ready(); err != nil {
+	if err != nil {
 		return err
 	}
 	l.mu.Lock()
-	l.plan = plan
+	l.plan, l.sum, l.status.State = plan, sum, Running
 	l.mu.Unlock()
 	if l.opened != nil {
 		l.opened()
 		l.opened = nil
 	}
-	return nil
+	return l.writeStatus()
 }
 
-// resume takes the sum that is stored.
-func (l *leader) resume(ctx context.Context) error {
-	var stored json.RawMessage
-	there, err := l.q.load(ctx, sumFile, &stored)
-	if err != nil {
-		return err
+// writeStatus says to torture campaign status how far the campaign is.
+func (l *leader) writeStatus() error {
+	text, err := json.Marshal(l.now())
+	if err == nil {
+		err = wholefile.Write(l.dir.path(statusName), text)
 	}
-	sum := NewSum(l.plan)
-	if there {
-		sum, err = l.plan.ReadSum(stored)
-	}
-	if err != nil {
-		return err
-	}
-	l.mu.Lock()
-	l.sum, l.status.State = sum, Running
-	l.mu.Unlock()
-	return l.q.store(ctx, statusFile, l.now())
+	return err
 }
 
 // count asks for units and counts their results until all are done, or the plan's time is over.
@@ -252,9 +224,6 @@ func (l *leader) count(ctx context.Context) error {
 	tick := time.NewTicker(writeEvery)
 	defer tick.Stop()
 	c := counting{leader: l, asked: map[int]time.Time{}, last: time.Now()}
-	var end func()
-	c.next, end = iter.Pull(l.plan.Each())
-	defer end()
 	for {
 		if err := c.ask(ctx); err != nil {
 			return err
@@ -283,7 +252,7 @@ func (l *leader) count(ctx context.Context) error {
 // counting is a session in which units are run.
 type counting struct {
 	*leader
-	next    func() (Unit, bool)
+	next    int               // unit to ask for
 	ended   bool              // no more units are asked for
 	asked   map[int]time.Time // units that are not done, and when they were asked for
 	counted []jetstream.KeyValueEntry
@@ -295,8 +264,8 @@ type counting struct {
 // ask asks for units as long as fewer are asked for than workers can begin soon, in the order of the plan: so what is
 // done when the time is over is its beginning.
 func (c *counting) ask(ctx context.Context) error {
-	for window := c.window(); !c.ended && len(c.asked) < window; {
-		u, more := c.next()
+	for window := c.window(); !c.ended && len(c.asked) < window; c.next++ {
+		u, more := c.plan.Unit(c.next)
 		if !more {
 			c.ended = true
 			return nil
@@ -373,7 +342,7 @@ func (c *counting) tick(ctx context.Context) error {
 // write stores the sum and the status, and then removes the results that are in the sum.
 func (c *counting) write(ctx context.Context) error {
 	began := time.Now()
-	if err := c.q.store(ctx, statusFile, c.now()); err != nil {
+	if err := c.writeStatus(); err != nil {
 		return err
 	}
 	if len(c.counted) == 0 {
@@ -398,6 +367,9 @@ func (l *leader) conclude(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	l.set(func(s *Status) { s.State, s.Concluded = Concluding, 0 })
+	if err := l.writeStatus(); err != nil {
+		return nil, err
+	}
 	jobs := make([]JobReport, len(l.plan.list))
 	todo := make(chan int, len(jobs))
 	for i := range jobs {
@@ -421,8 +393,7 @@ func (l *leader) conclude(ctx context.Context) (*Report, error) {
 	if err := all.Wait(); err != nil {
 		return nil, err
 	}
-	l.set(func(s *Status) { s.State = Ended })
-	return l.sum.Report(jobs), l.q.store(ctx, statusFile, l.now())
+	return l.sum.Report(jobs), nil
 }
 
 func (l *leader) set(change func(*Status)) {
@@ -453,14 +424,10 @@ func (l *leader) now() Status {
 	defer l.mu.Unlock()
 	s := l.status
 	s.Name, s.Now, s.Units, s.Workers = l.plan.Name, time.Now(), l.plan.Units(), slices.Clone(s.Workers)
-	if s.Began.IsZero() {
-		s.Began = s.Now
-		l.status.Began = s.Now
-	}
 	if l.sum == nil {
 		return s
 	}
-	s.Done, s.Unknown, s.Twice, s.Unequal, s.Took = len(l.sum.Done), len(l.sum.Unknown), l.sum.Twice, slices.Clone(l.sum.Unequal), l.sum.Took
+	s.Began, s.Done, s.Unknown, s.Twice, s.Unequal, s.Took = l.sum.Began, len(l.sum.Done), len(l.sum.Unknown), l.sum.Twice, slices.Clone(l.sum.Unequal), l.sum.Took
 	for i, j := range l.plan.list {
 		p := Progress{Job: j, Episodes: l.sum.Parts[i].Episodes, Found: map[string]int{}}
 		for _, f := range l.sum.Parts[i].Found {
@@ -470,12 +437,4 @@ func (l *leader) now() Status {
 		s.Jobs = append(s.Jobs, p)
 	}
 	return s
-}
-
-// found are the properties that broke, with the numbers of times.
-func (p Progress) found() (found []string) {
-	for _, property := range slices.Sorted(maps.Keys(p.Found)) {
-		found = append(found, fmt.Sprintf("%s (%d)", property, p.Found[property]))
-	}
-	return found
 }

@@ -294,7 +294,7 @@ func isOneMachines(t *testing.T, dir string) {
 	if err := r.Plan.ready(); err != nil {
 		t.Fatal(err)
 	}
-	for i := range r.Plan.List() {
+	for i := range r.Plan.list {
 		w, cfg, err := r.Plan.Config(i)
 		if err != nil {
 			t.Fatal(err)

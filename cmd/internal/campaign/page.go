@@ -4,7 +4,6 @@ import (
 	"crypto/subtle"
 	"crypto/tls"
 	_ "embed"
-	"fmt"
 	"html/template"
 	"io"
 	"net"
@@ -32,7 +31,7 @@ type view struct {
 var pageText string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"text": escape.Text, "found": Progress.found, "silent": func(s Status, b beat) bool { return s.Now.Sub(b.Heard) > silenceMax },
+	"text": escape.Text, "silent": func(s Status, b beat) bool { return s.Now.Sub(b.Heard) > silenceMax },
 	"ago":      func(s Status, b beat) time.Duration { return s.Now.Sub(b.Heard).Round(time.Second) },
 	"rounded":  func(d Duration) time.Duration { return time.Duration(d).Round(time.Second) },
 	"failures": func(r *JobReport) []Failure { return r.broken() },
@@ -79,7 +78,7 @@ func (l *leader) handler() http.Handler {
 // failures is how many properties broke that were not known to.
 func (s Status) failures() (n int) {
 	for _, j := range s.Jobs {
-		if j.Job.Bug == "" {
+		if !j.Job.Canary {
 			n += len(j.Found)
 		}
 	}
@@ -97,9 +96,9 @@ func (s Status) there() (n int) {
 }
 
 // servePage serves a page until close is called, and says where. Beyond this machine it asks for a password, and uses TLS.
-func servePage(host string, port int, secure *tls.Config, password string, h http.Handler) (address string, close func(), err error) {
-	at, err := net.Listen("tcp", net.JoinHostPort(host, fmt.Sprint(port)))
-	if err != nil {
+func servePage(where *net.TCPAddr, secure *tls.Config, password string, h http.Handler) (address string, close func(), err error) {
+	var at net.Listener
+	if at, err = net.ListenTCP("tcp", where); err != nil {
 		return "", nil, err
 	}
 	address, h = "http://"+at.Addr().String(), webpage.OwnOnly(h)

@@ -1,17 +1,15 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/zktorture/zktorture/cmd/internal/ciformat"
 	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
-	"github.com/zktorture/zktorture/zoo"
 )
 
 // ReportFormat is the first field of every report.
@@ -35,31 +33,17 @@ type JobReport struct {
 	sim.Result
 	Hash     string    `json:"hash"`
 	Failures []Failure `json:"failures,omitempty"` // the likely root first
-	Hunt     *Hunt     `json:"hunt,omitempty"`     // of the job of a known bug
-}
-
-// Hunt says whether a known bug was found. If it was, the verdict of its job is violation, and all is well.
-type Hunt struct {
-	Property string  `json:"property"` // that the bug is known to break
-	Found    bool    `json:"found"`
-	Rate     float64 `json:"rate,omitempty"`  // of a canary: the share of the episodes …
-	Known    float64 `json:"known,omitempty"` // … and what it has to be, within a factor of two
-	Problem  string  `json:"problem,omitempty"`
+	Missed   string    `json:"missed,omitempty"`   // of the canary: it was not found as it has to be. If it was, its verdict is violation
 }
 
 // Failure is a property that a job broke.
 type Failure struct {
 	ID             string              `json:"id"` // equal for what is likely the same mistake: see [Identify]
-	Shape          []string            `json:"shape"`
 	Property       string              `json:"property"`
 	Message        string              `json:"message"`
 	First          int                 `json:"first"` // episode in which it was found first
 	Times          int                 `json:"times"`
-	Clients        int                 `json:"clients"`
-	Faults         int                 `json:"faults"`
-	Steps          int                 `json:"steps"`
-	Story          string              `json:"story"`          // as text
-	Code           []string            `json:"code,omitempty"` // lines of the recipe at the pivotal step, innermost first
+	Story          string              `json:"story"` // as text
 	Counterexample *sim.Counterexample `json:"counterexample"`
 }
 
@@ -69,18 +53,18 @@ type KnownReport struct {
 	Again
 }
 
-// Judged is the verdict on a job for those who want to know whether all is well: of the job of a known bug, violation if
-// it was not found as it has to be.
+// Judged is the verdict on a job for those who want to know whether all is well: of the canary, violation if it was not
+// found as it has to be.
 func (r *JobReport) Judged() sim.Verdict {
-	switch decided := r.Reason == ""; {
-	case r.Hunt == nil:
+	switch {
+	case !r.Job.Canary:
 		return r.Verdict
-	case r.Hunt.Found && !r.Job.Canary, r.Hunt.Problem == "" && decided:
-		return sim.VerdictOK
-	case !decided:
+	case r.Reason != "":
 		return sim.VerdictUnknown
+	case r.Missed != "":
+		return sim.VerdictViolation
 	}
-	return sim.VerdictViolation
+	return sim.VerdictOK
 }
 
 // Judged is the verdict on a known failure: unknown if it could not be run again.
@@ -137,17 +121,9 @@ func (r *Report) episodes() (n int) {
 
 // Reasons says what keeps the verdict from being ok besides jobs and known failures, which say it themselves.
 func (r *Report) Reasons() (reasons []string) {
-	units := map[string][]int{} // by the reason why they have no result
-	for _, n := range slices.Sorted(maps.Keys(r.Unknown)) {
-		why, _, _ := strings.Cut(r.Unknown[n], "\n") // stacks may follow
-		units[why] = append(units[why], n)
-	}
-	for _, why := range slices.Sorted(maps.Keys(units)) {
-		reasons = append(reasons, fmt.Sprintf("no result of %s: %s", ranges(units[why]), why))
-	}
 	if len(r.Unequal) > 0 {
-		reasons = append(reasons, fmt.Sprintf("%s were done twice with different results: a recipe, or the simulator, depends on "+
-			"more than its choices", ranges(r.Unequal)))
+		reasons = append(reasons, fmt.Sprintf("%s gave different results: a recipe, or the simulator, depends on more than its choices",
+			list(r.Unequal)))
 	}
 	if r.episodes() == 0 {
 		reasons = append(reasons, "no episode was run of any job but the canary's")
@@ -158,10 +134,8 @@ func (r *Report) Reasons() (reasons []string) {
 // String says in a line what came of a job.
 func (r JobReport) String() string {
 	verdict := string(r.Verdict)
-	if h := r.Hunt; h != nil && h.Problem == "" {
-		verdict = "found " + h.Property
-	} else if h != nil {
-		verdict = fmt.Sprintf("missed %s (%s)", h.Property, h.Problem)
+	if r.Job.Canary {
+		verdict = cmp.Or(r.Missed, "found, as it has to be")
 	}
 	line := fmt.Sprintf("%s %v: %d episodes, %d operations, %d steps, hash %s", verdict, r.Job, r.Episodes, r.Operations,
 		r.Steps, r.Hash)
@@ -173,7 +147,7 @@ func (r JobReport) String() string {
 
 // ci is the report for CI services: a case for the campaign itself, for each job, and for each known failure.
 func (r *Report) ci() ciformat.Report {
-	self := ciformat.Case{Name: "every unit has one result", Verdict: sim.VerdictOK}
+	self := ciformat.Case{Name: "the campaign itself", Verdict: sim.VerdictOK}
 	if reasons := r.Reasons(); len(reasons) > 0 {
 		self.Verdict, self.Reason = sim.VerdictUnknown, strings.Join(reasons, "; ")
 	}
@@ -183,8 +157,8 @@ func (r *Report) ci() ciformat.Report {
 		for i, f := range j.broken() {
 			of.Problems = append(of.Problems, ciformat.Problem{Property: f.Property, Message: f.Message, Story: f.Story, Place: i})
 		}
-		if h := j.Hunt; h != nil && h.Problem != "" {
-			of.Problems = []ciformat.Problem{{Property: h.Property, Message: h.Problem}}
+		if j.Missed != "" {
+			of.Problems = []ciformat.Problem{{Property: canaryID, Message: j.Missed}}
 		}
 		report.Cases = append(report.Cases, of)
 	}
@@ -198,9 +172,9 @@ func (r *Report) ci() ciformat.Report {
 	return report
 }
 
-// broken are the failures of a job that are to be told: those of known bugs are expected.
+// broken are the failures of a job that are to be told: those of the canary are expected.
 func (r *JobReport) broken() []Failure {
-	if r.Hunt != nil {
+	if r.Job.Canary {
 		return nil
 	}
 	return r.Failures
@@ -219,55 +193,34 @@ func (p *Plan) ReportOf(ctx context.Context, job int, r sim.Result) (JobReport, 
 		if err != nil {
 			return JobReport{}, err
 		}
-		f := Failure{
-			Property: found.Property, Message: found.Message, First: found.Episode, Times: found.Times,
-			Clients: found.Clients, Faults: found.Faults, Steps: found.Steps, Counterexample: example,
+		f := Failure{Property: found.Property, Message: found.Message, First: found.Episode, Times: found.Times, Counterexample: example}
+		f.ID, _ = Identify(found.Violation, found.Trace)
+		if s, err := story.Tell(ctx, w, example); err != nil {
+			f.Story = fmt.Sprintf("%s\n\nThere is no story: %v\n", example.Message, err)
+		} else {
+			f.Story = s.Text(story.TextOptions{})
 		}
-		f.tell(ctx, w)
-		f.ID, f.Shape = Identify(found.Violation, found.Trace)
 		report.Failures = append(report.Failures, f)
 	}
-	if id := report.Job.Bug; id != "" {
-		if report.Hunt, err = huntOf(id, &report); err != nil {
+	if report.Job.Canary {
+		if report.Missed, err = report.missed(); err != nil {
 			return JobReport{}, err
 		}
 	}
 	return report, ctx.Err()
 }
 
-// tell adds the story of a failure, or the reason why there is none, which is no failure.
-func (f *Failure) tell(ctx context.Context, w sim.Workload) {
-	s, err := story.Tell(ctx, w, f.Counterexample)
-	if err != nil {
-		f.Story = fmt.Sprintf("%s\n\nThere is no story: %v\n", f.Counterexample.Message, err)
-		return
-	}
-	f.Story, f.Code = s.Text(story.TextOptions{}), s.Decisive()
-}
-
-// huntOf says whether a known bug was found by its job.
-func huntOf(id string, r *JobReport) (*Hunt, error) {
-	found, err := zoo.Find([]string{id})
-	if err != nil {
-		return nil, err
-	}
-	a := found[0]
-	h := &Hunt{Property: a.Property}
+// missed says why the canary was not found as it has to be.
+func (r *JobReport) missed() (string, error) {
+	a, err := canary()
+	rate := 0.0
 	for _, f := range r.Failures {
 		if f.Property == a.Property {
-			h.Found = true
-			h.Rate = float64(f.Times) / float64(max(r.Episodes, 1))
+			rate = float64(f.Times) / float64(max(r.Episodes, 1))
 		}
 	}
-	switch h.Known = a.Rate; {
-	case a.Rate == 0:
-		h.Rate = 0
-	case !h.Found || h.Rate < a.Rate/2 || h.Rate > a.Rate*2:
-		h.Problem = fmt.Sprintf("found in %.2f %% of the episodes, not in about %.2f %%: the harness is broken",
-			100*h.Rate, 100*a.Rate)
+	if rate >= a.Rate/2 && rate <= a.Rate*2 {
+		return "", err
 	}
-	if !h.Found && h.Problem == "" {
-		h.Problem = fmt.Sprintf("not found in %d episodes", r.Episodes)
-	}
-	return h, nil
+	return fmt.Sprintf("found in %.2f %% of the episodes, not in about %.2f %%: the harness is broken", 100*rate, 100*a.Rate), err
 }

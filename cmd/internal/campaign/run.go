@@ -14,18 +14,13 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// UnitFormat is the first field of the result of every unit.
-const UnitFormat = "zktorture unit 1"
-
 // UnitResult is what came of a unit.
 type UnitResult struct {
-	Format  string      `json:"format"` // [UnitFormat]
-	Plan    string      `json:"plan"`   // the digest of the plan
+	Plan    string      `json:"plan"` // the digest of the plan
 	Unit    Unit        `json:"unit"`
 	Part    *tally.Part `json:"part,omitempty"`    // of a job
 	Again   *Again      `json:"again,omitempty"`   // of a known failure
 	Unknown string      `json:"unknown,omitempty"` // why there is no result
-	Worker  string      `json:"worker,omitempty"`  // who has run it
 }
 
 // Again is what came of a known failure that was run again.
@@ -51,27 +46,15 @@ func (p *Plan) Run(ctx context.Context, n int) (UnitResult, error) {
 	if !ok {
 		return UnitResult{}, fmt.Errorf("the plan has no unit %d", n)
 	}
-	r := UnitResult{Format: UnitFormat, Plan: p.Digest(), Unit: u}
+	r := UnitResult{Plan: p.digest, Unit: u}
 	run := p.runPart
 	if u.Job < 0 {
 		run = p.runAgain
 	}
-	err := fits(p.exact(u))
-	if err == nil {
-		err = run(ctx, &r)
-	}
-	if err != nil {
+	if err := run(ctx, &r); err != nil {
 		return UnitResult{}, fmt.Errorf("unit %d: %w", n, err)
 	}
 	return r, nil
-}
-
-// fits returns an error unless this program was built for exact mode, or not, as it is needed.
-func fits(exact bool) error {
-	if exact != sim.Exact() {
-		return fmt.Errorf("exact mode is %v in this program, and %v is needed", sim.Exact(), exact)
-	}
-	return nil
 }
 
 // runPart runs episodes of a job.
@@ -109,7 +92,7 @@ func (p *Plan) Config(job int) (*workload.Workload, sim.Config, error) {
 	faults, err := world.ParseFaults(j.Faults)
 	return w, sim.Config{
 		Strategy: j.Strategy, Seed: j.Seed, Episodes: j.Episodes, Faults: faults, NoFaultsAtAll: true,
-		Clients: j.Clients, Ops: j.Ops, Workers: 1, Coverage: true, Near: p.near(j),
+		Clients: j.Clients, Ops: j.Ops, Workers: 1, Coverage: true,
 	}, err
 }
 
@@ -143,9 +126,6 @@ func (p *Plan) Conclude(ctx context.Context, job int, part tally.Part) (JobRepor
 	w, cfg, err := p.Config(job)
 	if err != nil {
 		return JobReport{}, err
-	}
-	if err := fits(p.list[job].Exact); err != nil {
-		return JobReport{}, fmt.Errorf("job %d: %w", job, err)
 	}
 	result, err := cfg.Conclude(ctx, w, part)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -19,8 +20,7 @@ import (
 type beat struct {
 	Name  string    `json:"name"`
 	Slots int       `json:"slots"` // units that it runs at a time
-	Units int       `json:"units"` // that it has done
-	Doing []int     `json:"doing"` // units
+	Units int64     `json:"units"` // that it has done
 	Heard time.Time `json:"heard"` // when the coordinator has heard it last
 }
 
@@ -28,7 +28,6 @@ type beat struct {
 const (
 	beatEvery      = 2 * time.Second
 	workerPatience = time.Hour // that a worker waits for a server that is away
-	deliveriesMax  = 100       // after so many a unit is given up: its workers end without an answer
 )
 
 // errEnded is the error of a campaign that has ended.
@@ -36,56 +35,61 @@ var errEnded = errors.New("the campaign has ended")
 
 // worker runs units for a campaign.
 type worker struct {
-	q    *queue
-	plan *Plan
-
-	mu  sync.Mutex // of what it says of itself
-	now beat
+	q     *queue
+	plan  *Plan
+	units atomic.Int64 // that it has done
 }
 
-// planOf is the plan of a campaign, which this program can run.
-func planOf(ctx context.Context, q *queue) (*Plan, error) {
-	plan := &Plan{}
-	there, err := q.load(ctx, planFile, plan)
-	switch {
-	case err != nil:
-		return nil, err
-	case !there:
-		return nil, errNone
+// join takes part in a campaign that is there, and whose plan this program can run.
+func join(ctx context.Context, nc *nats.Conn, id string) (*queue, *Plan, error) {
+	js, err := jetstream.New(nc)
+	q, plan := &queue{id: id, nc: nc, js: js}, &Plan{}
+	if err == nil {
+		q.tasks, err = js.Consumer(ctx, prefix+id, "workers")
 	}
-	if err := plan.ready(); err != nil {
-		return nil, err
+	if err == nil {
+		q.results, err = js.KeyValue(ctx, prefix+id)
+	}
+	if err == nil {
+		q.files, err = js.ObjectStore(ctx, prefix+id)
+	}
+	if err == nil {
+		var there bool
+		if there, err = q.load(ctx, planFile, plan); !there && err == nil {
+			err = errors.New("it has no plan yet")
+		}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("campaign %q: %w", id, err)
 	}
 	if sum := version.Sum(); plan.Program != sum {
-		return nil, fmt.Errorf("%w: this program has the SHA-256 %.12s, and the campaign was begun by one with %.12s: "+
+		return nil, nil, fmt.Errorf("%w: this program has the SHA-256 %.12s, and the campaign was begun by one with %.12s: "+
 			"results of two programs do not add up; take a copy of that program, or begin another campaign", errRefused, sum, plan.Program)
 	}
-	return plan, nil
+	return q, plan, plan.ready()
 }
 
 // work runs so many units at a time until the campaign has ended ([errEnded]), or the context.
 func work(ctx context.Context, q *queue, plan *Plan, slots int) error {
-	host, _ := os.Hostname() // it is only for people
-	w := &worker{q: q, plan: plan, now: beat{Name: fmt.Sprintf("%s-%d", host, os.Getpid()), Slots: slots, Doing: []int{}}}
+	w := &worker{q: q, plan: plan}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
 	for range slots {
 		all.Go(func() { w.slot(ctx) })
 	}
-	cancel(w.beats(ctx))
+	cancel(w.beats(ctx, slots))
 	all.Wait()
 	return context.Cause(ctx)
 }
 
 // beats says every few seconds what the worker does. It returns why the worker is to end.
-func (w *worker) beats(ctx context.Context) error {
+func (w *worker) beats(ctx context.Context, slots int) error {
+	host, _ := os.Hostname() // it is only for people
 	heard := time.Now()
 	for {
-		w.mu.Lock()
-		text, _ := json.Marshal(w.now) // it can be written
-		w.mu.Unlock()
-		_ = w.q.nc.Publish(w.q.subject("beat"), text) // the next one may arrive
+		text, _ := json.Marshal(beat{Name: fmt.Sprintf("%s-%d", host, os.Getpid()), Slots: slots, Units: w.units.Load()}) // it can be written
+		_ = w.q.nc.Publish(w.q.subject("beat"), text)                                                                     // the next one may arrive
 		_, err := w.q.files.GetInfo(ctx, reportFile)
 		switch {
 		case err == nil:
@@ -122,53 +126,25 @@ func (w *worker) slot(ctx context.Context) {
 // task runs the unit of a message. The error is that of a context that ended, or of a message that says nothing.
 func (w *worker) task(ctx context.Context, c *children, m jetstream.Msg) error {
 	n, err := unitOf(m.Subject())
-	if err != nil {
-		return m.Term()
-	}
 	u, ok := w.plan.Unit(n)
-	meta, err := m.Metadata()
-	if !ok || err != nil {
+	if err != nil || !ok {
 		return m.Term()
 	}
-	w.doing(n, true)
-	defer w.doing(n, false)
 	alive, done := context.WithCancel(ctx)
 	defer done()
 	go func() {
-		for pause(alive, w.ackWait()/3) {
+		for pause(alive, w.q.tasks.CachedInfo().Config.AckWait/3) {
 			_ = m.InProgress() // or another one gets the unit, too
 		}
 	}()
-	r := w.plan.unknown(u, fmt.Sprintf("it was begun %d times, and each time its worker ended without an answer", meta.NumDelivered-1))
-	if meta.NumDelivered <= deliveriesMax {
-		if r, err = c.unit(ctx, u); err != nil {
-			return err
-		}
+	r, err := c.unit(ctx, u)
+	if err == nil {
+		err = w.q.put(ctx, w.plan, r)
 	}
-	r.Worker = w.now.Name
-	if err := w.q.put(ctx, w.plan, r); err != nil {
+	if err != nil {
 		return err
 	}
+	w.units.Add(1)
 	_ = m.DoubleAck(ctx) // or it is done twice, and compared
 	return nil
-}
-
-// ackWait is how long the worker may be silent about a unit.
-func (w *worker) ackWait() time.Duration { return w.q.tasks.CachedInfo().Config.AckWait }
-
-// doing notes that a unit is begun, or done.
-func (w *worker) doing(unit int, begun bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if begun {
-		w.now.Doing = append(w.now.Doing, unit)
-		return
-	}
-	doing := []int{}
-	for _, n := range w.now.Doing {
-		if n != unit {
-			doing = append(doing, n)
-		}
-	}
-	w.now.Doing, w.now.Units = doing, w.now.Units+1
 }
