@@ -122,6 +122,8 @@ func (a *acquisition) await(ctx context.Context) bool {
 		select {
 		case <-a.before:
 		case <-ctx.Done():
+			a.fail(ctx.Err())
+			<-a.before // ended must not be closed before
 		}
 	}
 	a.before = nil // let the chain of acquisitions be collected
