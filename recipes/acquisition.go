@@ -43,6 +43,7 @@ type acquisition struct {
 	given   bool // Unlock was called
 	reply   bool // settled is closed
 	err     error
+	stays   error // why the znode may stay until the session ends
 	token   int64
 	session int64           // of the hold
 	holding context.Context // of the hold: it ends when that is to be released, …
@@ -59,9 +60,8 @@ type acquirer interface {
 	// leave deletes the znode of a place that was granted. With unsure, zk.ErrNoNode may be the work of an earlier
 	// attempt.
 	leave(ctx context.Context) (unsure bool, err error)
-	// withdraw removes the znode, even if its path is not known. It gives up only when the connection is closed,
-	// which ends the session, or when ZooKeeper refuses.
-	withdraw(ctx context.Context)
+	// withdraw removes the znode, even if its path is not known. Its error says why that cannot be done.
+	withdraw(ctx context.Context) error
 }
 
 // ticket is the own znode, in a state in which it means that the lock is held, seen under the session that owns it.
@@ -107,11 +107,11 @@ func (a *acquisition) run(ctx context.Context) {
 		a.finish(a.keep(first))
 		return
 	}
-	if errors.Is(err, ErrClosed) {
+	if errors.Is(err, ErrNoAnswer) {
 		a.fail(err) // the caller need not wait for what is most likely in vain
 	}
 	if err != ErrClosed {
-		a.acquirer.withdraw(context.Background())
+		a.stay(a.acquirer.withdraw(context.Background()))
 	}
 	a.fail(err)
 }
@@ -186,6 +186,7 @@ func (a *acquisition) keep(held ticket) error {
 func (a *acquisition) give(held ticket) error {
 	g := a.holder
 	unsure, err := a.acquirer.leave(context.Background())
+	a.stay(err)
 	switch {
 	case err == nil:
 		return nil
@@ -193,8 +194,8 @@ func (a *acquisition) give(held ticket) error {
 		return nil
 	case errors.Is(err, zk.ErrNoNode):
 		return ErrLost
-	case errors.Is(err, ErrClosed):
-		return errLostByClose
+	case errors.Is(err, ErrClosed), errors.Is(err, ErrNoAnswer):
+		return fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	return fmt.Errorf("recipes: %s %s stays taken until the session ends, ZooKeeper refuses to delete its znode: %w",
 		g.noun, g.path, err)
@@ -213,8 +214,19 @@ func (a *acquisition) lose(reason error) error {
 	case errors.Is(reason, ErrClosed):
 		return errLostByClose
 	}
-	a.acquirer.leave(context.Background())
+	_, err := a.acquirer.leave(context.Background())
+	a.stay(err)
 	return fmt.Errorf("%w: %w", ErrLost, reason)
+}
+
+// stay notes why the znode could not be removed. It goes with a connection that is closed.
+func (a *acquisition) stay(err error) {
+	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, ErrClosed) {
+		return
+	}
+	a.holder.mu.Lock()
+	defer a.holder.mu.Unlock()
+	a.stays = err
 }
 
 // grant makes the hold known, unless the caller has left.

@@ -38,12 +38,14 @@
 // # Errors
 //
 // Every operation takes a context and returns soon after that ends, with its error, even when a call to ZooKeeper
-// hangs. Whatever it has to clean up then is cleaned up by a goroutine that ends when that is done, or when the
-// connection is closed; each method says so. While the context lives, connection losses are waited out: an operation
-// that can find out what has happened does not report a loss, one that cannot returns an [*UnknownOutcomeError].
+// hangs. Whatever it has to clean up then is cleaned up by a goroutine that ends when that is done, when the connection
+// is closed, or when ZooKeeper does not answer ([ErrNoAnswer]); each method says so, and a recipe's Settle waits for it.
+// While the context lives, connection losses are waited out: an operation that can find out what has happened does not
+// report a loss, one that cannot returns an [*UnknownOutcomeError].
 //
-// [ErrClosed] is final. Errors of a recipe's own are named in its documentation. Anything else is ZooKeeper's
-// refusal, for instance zk.ErrNoAuth, and will not go away by trying again.
+// [ErrClosed] is final. ErrNoAnswer is not: it ends what was lost ten times in a row, since a closed connection cannot
+// be told from that. Errors of a recipe's own are named in its documentation. Anything else is ZooKeeper's refusal, for
+// instance zk.ErrNoAuth, and will not go away by trying again.
 //
 // # Conventions
 //

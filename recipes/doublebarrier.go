@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/internal/call"
 )
 
 // memberPrefix begins the names of the znodes of a double barrier's members.
@@ -124,6 +126,27 @@ func (b *DoubleBarrier) Leave(ctx context.Context) error {
 	}
 	err := launch(ctx, func(*operation) error { return m.leave(ctx) })
 	return explain(err, "barrier %s: cannot leave", b.dir)
+}
+
+// Settle waits for what goes on in the background: the removal of the znode of an Enter or a Leave that has failed or
+// whose context has ended. It returns nil when that is over, so at once if this member is inside, or its own context's
+// error.
+func (b *DoubleBarrier) Settle(ctx context.Context) error {
+	b.mu.Lock()
+	last := b.current
+	settled := last == nil || last.phase != out
+	b.mu.Unlock()
+	if settled {
+		return nil
+	}
+	select {
+	case <-last.ended:
+	case <-ctx.Done():
+		if !call.IsClosed(last.ended) {
+			return fmt.Errorf("recipes: barrier %s is left in the background: %w", b.dir, ctx.Err())
+		}
+	}
+	return nil
 }
 
 func (b *DoubleBarrier) begin() (*attendance, error) {

@@ -3,8 +3,11 @@ package recipes
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/internal/call"
 )
 
 // candidatePrefix begins the names of the znodes of an election.
@@ -93,12 +96,20 @@ func (c *Candidate) Leads() bool { return c.office.Held() }
 // it; 0 without a term. See [Lock.Token] for why.
 func (c *Candidate) Token() int64 { return c.office.Token() }
 
+// Settle waits for what goes on in the background: the withdrawal of a Campaign that has failed or whose context has
+// ended, and a Resign whose context has ended. See [Lock.Settle] for what it returns.
+func (c *Candidate) Settle(ctx context.Context) error { return c.office.Settle(ctx) }
+
 // Lead campaigns, calls term when this candidate leads, and resigns when term has returned. The context of term ends
 // when ctx does and when the leadership is lost. It returns the error of Campaign, or else those of term and of
 // Resign, joined; so errors.Is(err, ErrLost) tells that the term was cut short.
+//
+// Nothing is left in the election when it returns, also if ctx has ended: it takes up to ten seconds more for that. If
+// ZooKeeper does not answer for so long the error says so, and the rest goes on in the background, see
+// [Candidate.Settle].
 func (c *Candidate) Lead(ctx context.Context, term func(ctx context.Context, token int64) error) error {
 	if err := c.Campaign(ctx); err != nil {
-		return err
+		return c.afterwards(ctx, err, c.Settle)
 	}
 	inOffice, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -109,8 +120,20 @@ func (c *Candidate) Lead(ctx context.Context, term func(ctx context.Context, tok
 		case <-inOffice.Done():
 		}
 	}(c.Lost())
-	err := term(inOffice, c.Token())
-	return errors.Join(err, c.Resign(ctx))
+	return c.afterwards(ctx, term(inOffice, c.Token()), c.Resign)
+}
+
+// afterwardsMax is how long Lead waits for the end of its term or of its candidature after its context has ended.
+const afterwardsMax = 10 * time.Second
+
+// afterwards does the last of a Lead that has come to err, and joins its error.
+func (c *Candidate) afterwards(ctx context.Context, err error, last func(context.Context) error) error {
+	ctx, cancel := call.WithTimeout(context.WithoutCancel(ctx), c.office.conn, afterwardsMax)
+	defer cancel()
+	if failed := last(ctx); failed != nil {
+		return errors.Join(err, failed)
+	}
+	return err
 }
 
 // Leader returns the data and the token of the leader, or [ErrNoLeader]. The caller need not be a candidate. The

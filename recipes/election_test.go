@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/zktorture/zktorture/fakezk/goclient"
 	"github.com/zktorture/zktorture/recipes"
@@ -39,17 +40,50 @@ func TestLead(t *testing.T) {
 			t.Errorf("Lead of a lost term: %v", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		err = c.Lead(ctx, func(ctx context.Context, _ int64) error {
-			cancel()
-			<-ctx.Done()
-			return nil
-		})
-		if err != nil && !errors.Is(err, context.Canceled) {
-			t.Errorf("Lead of a term that was called off: %v", err)
-		}
-		wantBare()
+		cancel()
 		if err := c.Lead(ctx, nil); err != context.Canceled {
 			t.Errorf("Lead with a context that has ended: %v", err)
 		}
+	})
+}
+
+// A leader that is shut down by its context returns without an error, and has left the election by then.
+func TestLeadShutsDownCleanly(t *testing.T) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
+		conn := connect(t, servers)
+		for range 200 {
+			ctx, cancel := context.WithCancel(t.Context())
+			err := recipes.NewCandidate(conn, "/x").Lead(ctx, func(ctx context.Context, _ int64) error {
+				cancel()
+				<-ctx.Done()
+				return nil
+			})
+			if err != nil || left(servers) > 0 {
+				t.Fatalf("Lead whose context has ended: %v, and %d znodes are left", err, left(servers))
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		letGo := make(chan struct{})
+		conn.plan("children", hang(letGo))
+		go func() { synctest.Wait(); cancel(); synctest.Wait(); close(letGo) }()
+		if err := recipes.NewCandidate(conn, "/x").Lead(ctx, nil); err != context.Canceled || left(servers) > 0 {
+			t.Errorf("Lead that is called off before a term: %v, and %d znodes are left", err, left(servers))
+		}
+	})
+}
+
+// A leader that cannot reach ZooKeeper waits for a time, and says what goes on.
+func TestLeadDoesNotWaitForEver(t *testing.T) {
+	world(t, func(t *testing.T, servers *goclient.Local) {
+		conn := connect(t, servers)
+		letGo := make(chan struct{})
+		conn.plan("delete", hang(letGo))
+		begun, c := time.Now(), recipes.NewCandidate(conn, "/x")
+		err := c.Lead(t.Context(), func(context.Context, int64) error { return nil })
+		if took := time.Since(begun); took != 10*time.Second || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Lead without an answer: %v, after %v", err, took)
+		}
+		close(letGo)
+		must(t, c.Settle(t.Context()))
 	})
 }

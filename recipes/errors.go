@@ -28,8 +28,15 @@ var (
 	// change was under way, and nothing can tell whether it happened.
 	ErrUnknownOutcome = errors.New("recipes: the outcome is unknown")
 
-	// ErrClosed is returned by whatever is under way or begun when the connection has been closed for good.
+	// ErrClosed is returned by whatever waits when the connection is closed for good. What is begun later may end with
+	// ErrNoAnswer.
 	ErrClosed = call.ErrClosed
+
+	// ErrNoAnswer is returned when ten requests in a row were lost, for eleven seconds by default, each because the
+	// connection broke before the answer. Either it has been closed, which a *zk.Conn does not tell from that, or
+	// something accepts connections and drops them. It is not final: a later call tries again. An ephemeral znode that
+	// could not be removed stays until the session ends.
+	ErrNoAnswer = call.ErrNoAnswer
 )
 
 // UnknownOutcomeError says that a change may or may not have happened.

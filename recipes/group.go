@@ -89,6 +89,10 @@ func (g *Group) Join(ctx context.Context) error {
 // the error says so and is the context's. Calling Leave again waits for it, and so does the next Join.
 func (g *Group) Leave(ctx context.Context) error { return g.seat.unlock(ctx, shared) }
 
+// Settle waits for what goes on in the background: the withdrawal of a Join that has failed or whose context has ended,
+// and a Leave whose context has ended. See [Lock.Settle] for what it returns.
+func (g *Group) Settle(ctx context.Context) error { return g.seat.Settle(ctx) }
+
 // Lost returns a channel that is closed when the membership is known to be lost: the session has expired, the
 // connection was closed, or the znode was deleted. Leave does not close it. It belongs to one membership; without
 // one, the channel returned is closed already.

@@ -96,13 +96,37 @@ func (g *holder) depart(ctx context.Context, a *acquisition) error {
 	case <-a.ended:
 		return g.forget(a)
 	case <-ctx.Done():
+		if call.IsClosed(a.ended) {
+			return g.forget(a)
+		}
+		return fmt.Errorf("recipes: release of %s %s goes on in the background: %w", g.noun, g.path, ctx.Err())
+	}
+}
+
+// Settle waits for what goes on in the background: the removal of the znode of a call that has failed or whose context
+// has ended, and a release whose context has ended. It returns nil when that is done and nothing is left, so at once if
+// there is nothing to wait for. Else its error is the context's, or says why the znode may stay until the session ends.
+func (g *holder) Settle(ctx context.Context) error {
+	g.mu.Lock()
+	a := g.current
+	settled := a == nil || a.phase == contending || a.phase == held
+	g.mu.Unlock()
+	if settled {
+		return nil
 	}
 	select {
 	case <-a.ended:
-		return g.forget(a)
-	default:
-		return fmt.Errorf("recipes: release of %s %s goes on in the background: %w", g.noun, g.path, ctx.Err())
+	case <-ctx.Done():
+		if !call.IsClosed(a.ended) {
+			return fmt.Errorf("recipes: what is left of %s %s is removed in the background: %w", g.noun, g.path, ctx.Err())
+		}
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if a.stays != nil {
+		return fmt.Errorf("recipes: what is left of %s %s may stay until the session ends: %w", g.noun, g.path, a.stays)
+	}
+	return nil
 }
 
 func (g *holder) forget(a *acquisition) error {

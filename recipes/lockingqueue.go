@@ -277,11 +277,16 @@ func (c *Claim) leave(ctx context.Context) (unsure bool, err error) {
 }
 
 // withdraw implements acquirer.
-func (c *Claim) withdraw(ctx context.Context) {
+func (c *Claim) withdraw(ctx context.Context) error {
 	if c.guid == "" {
-		return
+		return nil
 	}
-	if c.look(ctx) == nil {
-		c.leave(ctx)
+	err := c.look(ctx)
+	if err == nil {
+		_, err = c.leave(ctx)
 	}
+	if err == errGone {
+		return nil
+	}
+	return err
 }

@@ -174,6 +174,15 @@ func (m *MultiLock) Unlock(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// Settle waits for what goes on in the background at each of the locks, see [Lock.Settle].
+func (m *MultiLock) Settle(ctx context.Context) error {
+	var errs []error
+	for _, l := range m.locks {
+		errs = append(errs, l.Settle(ctx))
+	}
+	return errors.Join(errs...)
+}
+
 // release ends the hold.
 func (m *MultiLock) release() {
 	m.mu.Lock()

@@ -110,6 +110,9 @@ func (r *ReentrantLock) exit() (inner bool, a *acquisition) {
 	return false, r.lock.leave(exclusive)
 }
 
+// Settle waits for what goes on in the background, see [Lock.Settle].
+func (r *ReentrantLock) Settle(ctx context.Context) error { return r.lock.Settle(ctx) }
+
 // Holds returns how often the owner holds the lock: how many times Unlock is to be called.
 func (r *ReentrantLock) Holds() int {
 	r.mu.Lock()

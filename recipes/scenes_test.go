@@ -81,7 +81,7 @@ var troubles = []struct {
 	is   error
 }{
 	{"unknown", recipes.ErrUnknownOutcome}, {"held", recipes.ErrHeld}, {"not held", recipes.ErrNotHeld}, {"lost", recipes.ErrLost},
-	{"closed", recipes.ErrClosed}, {"empty", recipes.ErrEmpty}, {"permits", recipes.ErrPermits}, {"no leader", recipes.ErrNoLeader},
+	{"closed", recipes.ErrClosed}, {"no answer", recipes.ErrNoAnswer}, {"empty", recipes.ErrEmpty}, {"permits", recipes.ErrPermits}, {"no leader", recipes.ErrNoLeader},
 	{"place lost", recipes.ErrPlaceLost}, {"not entered", recipes.ErrNotEntered}, {"entered", recipes.ErrEntered},
 	{"overflow", recipes.ErrOverflow}, {"not a number", recipes.ErrNotNumber},
 	{"no auth", zk.ErrNoAuth}, {"no node", zk.ErrNoNode}, {"canceled", context.Canceled},

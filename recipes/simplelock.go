@@ -187,10 +187,12 @@ func (s *spot) leave(ctx context.Context) (unsure bool, err error) {
 	return unsure, err
 }
 
-func (s *spot) withdraw(ctx context.Context) {
-	if s.guid != "" {
-		s.leave(ctx)
+func (s *spot) withdraw(ctx context.Context) error {
+	if s.guid == "" {
+		return nil
 	}
+	_, err := s.leave(ctx)
+	return err
 }
 
 // clear removes what an acquisition has made that was displaced.

@@ -159,10 +159,10 @@ func (q *waitQueue) leave(ctx context.Context) (unsure bool, err error) {
 	return q.link.remove(ctx, q.path)
 }
 
-func (q *waitQueue) withdraw(ctx context.Context) {
+func (q *waitQueue) withdraw(ctx context.Context) error {
 	if q.path != "" {
-		q.link.remove(ctx, q.path)
-		return
+		_, err := q.link.remove(ctx, q.path)
+		return err
 	}
-	q.link.sweep(ctx, q.dir, q.rule.prefix, q.guid)
+	return q.link.sweep(ctx, q.dir, q.rule.prefix, q.guid)
 }

@@ -109,7 +109,7 @@ func TestBackoff(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := wait(zk.ErrConnectionClosed, 2000); !errors.Is(err, call.ErrClosed) {
+		if err := wait(zk.ErrConnectionClosed, 2000); !errors.Is(err, call.ErrNoAnswer) || errors.Is(err, call.ErrClosed) {
 			t.Errorf("after 10 requests that were lost: %v", err)
 		}
 	})

@@ -11,23 +11,24 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// ErrClosed: the connection has been closed for good.
-var ErrClosed = errors.New("recipes: the connection to ZooKeeper is closed")
+// ErrClosed and ErrNoAnswer are those of package recipes.
+var (
+	ErrClosed   = errors.New("recipes: the connection to ZooKeeper is closed")
+	ErrNoAnswer = fmt.Errorf("recipes: ZooKeeper does not answer: %d requests in a row were lost, so the connection was closed "+
+		"or breaks each time before an answer; connect anew, or try again", deafMax)
+)
 
 // deafMax is after how many lost requests in a row, each found with the connection still down when its pause was
-// over, a connection counts as closed.
+// over, no other is sent.
 //
 // A closed *zk.Conn answers every request with ErrConnectionClosed at once, which is also what a request under way
 // gets when an open one breaks; and its state is StateDisconnected, which an open one has for moments. Neither is
 // proof. But an open connection that is down keeps requests waiting and does not fail them: to fail one it must
 // connect, send and break again, and after the pause it is connecting already. Ten times in a row, over eleven
-// seconds, is the best evidence there is; a watch, which does tell the difference, decides wherever there is one.
-// After errDeaf the removal of a znode is tried for as long again; if the conclusion was wrong twice, an ephemeral
-// znode stays until the session ends.
+// seconds, is the best evidence there is, and enough to end with ErrNoAnswer what would else go on for ever; a watch, which
+// does tell the difference, decides wherever there is one. After ErrNoAnswer the removal of a znode is tried for as long
+// again.
 const deafMax = 10
-
-// errDeaf is the ErrClosed that is concluded and not known.
-var errDeaf = fmt.Errorf("%w, or breaks before it answers: %d requests in a row were lost", ErrClosed, deafMax)
 
 // Retries paces the attempts at one request.
 type Retries struct {
@@ -38,7 +39,7 @@ type Retries struct {
 }
 
 // Wait pauses after an attempt that ended with err. It returns nil when it is time for the next, else the reason not
-// to try again: the context's error, ErrClosed or errDeaf.
+// to try again: the context's error, ErrClosed or ErrNoAnswer.
 func (r *Retries) Wait(ctx context.Context, err error) error {
 	if FateOf(err) == Closed {
 		return ErrClosed
@@ -52,7 +53,7 @@ func (r *Retries) Wait(ctx context.Context, err error) error {
 		return nil
 	}
 	if r.deaf++; r.deaf >= deafMax {
-		return errDeaf
+		return ErrNoAnswer
 	}
 	return nil
 }
@@ -66,6 +67,12 @@ func Pause(ctx context.Context, conn any, d time.Duration) error {
 	case <-ctx.Done():
 	}
 	return ctx.Err()
+}
+
+// WithTimeout is that of package context, for a recipe on that connection.
+func WithTimeout(ctx context.Context, conn any, d time.Duration) (context.Context, context.CancelFunc) {
+	BeginsToWait(conn)
+	return context.WithTimeout(ctx, d)
 }
 
 // NewTimer returns a timer that a recipe on that connection waits for.

@@ -30,8 +30,8 @@ import (
 //
 // The context's error when it ended: after Register, the instance is not registered, or will not be as soon as ZooKeeper
 // can be reached; after Deregister, that goes on by itself, and the next call waits for it. [recipes.ErrHeld]: it is
-// registered. [recipes.ErrNotHeld]: it is not. An instance does not come back if the connection is closed or ZooKeeper
-// refuses its znode; Deregister returns why.
+// registered. [recipes.ErrNotHeld]: it is not. An instance does not come back if the connection is closed, ZooKeeper does
+// not answer ([recipes.ErrNoAnswer]) or refuses its znode; Deregister returns why.
 //
 // # Wrong versions that tempt
 //
@@ -105,7 +105,7 @@ func (r *Registry) Deregister(ctx context.Context) error {
 		close(r.stay.off)
 	}
 	err := r.settled(ctx)
-	if errors.Is(err, recipes.ErrLost) && !errors.Is(err, recipes.ErrClosed) {
+	if errors.Is(err, recipes.ErrLost) && !errors.Is(err, recipes.ErrClosed) && !errors.Is(err, recipes.ErrNoAnswer) {
 		return nil // its session has just expired, and it has not come back
 	}
 	return err
