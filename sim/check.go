@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,8 +69,8 @@ var (
 const episodesDefault = 2000
 
 // Check runs a workload through many simulated episodes and fails the test with the story of a broken property, made as
-// small as [Run] makes it: of the first episode that breaks one, the likely root. Without a seed, each call draws other
-// episodes.
+// small as [Run] makes it: after the first episode that breaks one it goes on for a moment, tells the gravest ([RootFirst]), and
+// lists the others in a line each. Without a seed, each call draws other episodes.
 //
 // A test that fails says first, and once more at the end, what broke, where the page of the story is, and which command
 // runs it again, from any folder of the module.
@@ -157,7 +158,7 @@ func (c *checker) look(notes []string) {
 		c.fail(fmt.Sprintf("%s: unknown: %s\n%d of %d episodes were run", c.w.Name(), r.Reason, r.Episodes, c.cfg.Episodes))
 		c.logEach(notes)
 	case len(r.Violations) > 0:
-		c.tell(r.Violations[0], "", append(c.where(r.Violations[0]), notes...))
+		c.tell(r.Violations[0], "", slices.Concat(c.where(r.Violations[0]), also(r.Violations), notes))
 	default:
 		if r.Short != "" {
 			t.Logf("the time of the test is nearly over: %d of %d episodes were run", r.Episodes, r.Asked)
@@ -188,6 +189,15 @@ func (c *checker) where(f Found) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("episode %d of %d broke it; %s finds it, too", f.Episode+1, c.cfg.Episodes, c.draws(f))}
+}
+
+// also says in a line each what broke beside what is told.
+func also(found []Found) (lines []string) {
+	for _, f := range found[1:] {
+		sentence, _, _ := strings.Cut(f.Message, "\n")
+		lines = append(lines, fmt.Sprintf("%s broke, too, in episode %d: %s", f.Property, f.Episode+1, sentence))
+	}
+	return lines
 }
 
 // draws are the flags that draw the same episodes again, "" if they are not drawn.

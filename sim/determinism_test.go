@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/replay"
+	"github.com/zktorture/zktorture/sim/tally"
 	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -255,6 +257,36 @@ func TestResultDoesNotDependOnWorkers(t *testing.T) {
 		cfg.Workers = 2
 		two := run(t, w, cfg)
 		sameResult(t, one, two)
+	}
+}
+
+// After the first episode that breaks a property a campaign goes on for a moment: what it finds in that is what a whole
+// campaign finds in these episodes, and only what comes first is minimised.
+func TestAMomentAfterTheFirst(t *testing.T) {
+	testkit.ManyWorlds(t)
+	w, graver := find(t, "lock", "broken"), 0
+	for seed := range uint64(4) {
+		for _, workers := range []int{1, 3} {
+			cfg := sim.Config{Seed: seed, Workers: workers, Until: tally.AnyProperty, ShrinkTime: 1}
+			r := run(t, w, cfg)
+			first := slices.MinFunc(r.Violations, func(f, g sim.Found) int { return cmp.Compare(f.Episode, g.Episode) })
+			cfg.Until, cfg.NoShrink, cfg.Episodes = "", true, first.Episode+201
+			if first.Episode != r.Violations[0].Episode {
+				graver++
+			}
+			whole := run(t, w, cfg)
+			for i, f := range whole.Violations {
+				if i >= len(r.Violations) || r.Violations[i].Property != f.Property || r.Violations[i].Times != f.Times {
+					t.Fatalf("seed %d, %d workers: no. %d is %s, %d times; of %d", seed, workers, i, f.Property, f.Times, len(r.Violations))
+				}
+				if (i == 0) != (len(r.Violations[i].Trace) > 0) {
+					t.Errorf("%s, no. %d, has %d steps of trace", f.Property, i, len(r.Violations[i].Trace))
+				}
+			}
+		}
+	}
+	if graver == 0 {
+		t.Error("it was always the first episode that was told")
 	}
 }
 

@@ -24,6 +24,12 @@ func named(name string, steps, faults, episode int) sim.Found {
 	return sim.Found{Violation: sim.Violation{Property: name}, Steps: steps, Faults: faults, Episode: episode}
 }
 
+// often is what broke in so many episodes.
+func often(f sim.Found, times int) sim.Found {
+	f.Times = times
+	return f
+}
+
 // rarely is what was not found without a rare fault.
 func rarely(f sim.Found) sim.Found {
 	f.Rare = world.Reap
@@ -38,7 +44,7 @@ func names(found []sim.Found) string {
 	return all.String()
 }
 
-// The root is what follows from nothing else, and of several such the simplest.
+// The gravest comes first; of several as grave the root, which follows from nothing else, and of such the simplest.
 func TestRootFirst(t *testing.T) {
 	for _, test := range []struct {
 		found []sim.Found
@@ -49,9 +55,12 @@ func TestRootFirst(t *testing.T) {
 		{[]sim.Found{named("d", 1, 0, 0), named("a", 9, 1, 5)}, "ad"},
 		{[]sim.Found{named("d", 1, 0, 0), named("c", 5, 0, 1), named("a", 9, 1, 5)}, "acd"},
 		{[]sim.Found{named("d", 3, 0, 0), named("c", 5, 0, 1), named("b", 4, 1, 5)}, "bcd"},
-		{[]sim.Found{named("x", 4, 0, 0), named("y", 3, 1, 1)}, "yx"}, // fewer steps
-		{[]sim.Found{named("x", 4, 2, 0), named("y", 4, 1, 1)}, "yx"}, // fewer faults
-		{[]sim.Found{named("x", 4, 1, 2), named("y", 4, 1, 1)}, "yx"}, // found earlier
+		{[]sim.Found{named("x", 4, 0, 0), named("y", 3, 1, 1)}, "yx"},                     // fewer steps
+		{[]sim.Found{named("x", 4, 2, 0), named("y", 4, 1, 1)}, "yx"},                     // fewer faults
+		{[]sim.Found{named("x", 4, 1, 2), named("y", 4, 1, 1)}, "yx"},                     // found earlier
+		{[]sim.Found{often(named("x", 3, 0, 0), 1), often(named("y", 4, 1, 1), 2)}, "yx"}, // more frequent
+		{[]sim.Found{named("leak", 1, 0, 0), named("x", 3, 0, 1), named("exclusion", 9, 5, 5), named("hang", 2, 0, 0),
+			named("lost", 9, 5, 5)}, "exclusionlostxhangleak"}, // graver
 		{[]sim.Found{rarely(named("a", 1, 0, 0)), named("d", 9, 0, 1), rarely(named("x", 0, 0, 0)), named("c", 9, 1, 5)}, "cdxa"},
 	} {
 		sim.RootFirst(causal{}, test.found)

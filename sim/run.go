@@ -59,8 +59,9 @@ type Config struct {
 	// limit. What was not finished then says so, [Found.Unfinished]; nothing else depends on the machine.
 	ShrinkTime time.Duration
 	// Until, if set, is the only property that counts, and the campaign ends with the first episode that breaks it; with
-	// [tally.AnyProperty] all count, and the likely root of what that episode breaks is reported. (Which episode that is depends
-	// on the seed alone; the sums of the result also cover those that had begun.)
+	// [tally.AnyProperty] all count, it ends a moment after the first that breaks any, and of what broke till then only that is
+	// minimised which comes first. (Which episodes these are depends on the seed alone; the sums of the result also cover those
+	// that had begun.)
 	Until string
 }
 
@@ -348,12 +349,18 @@ func (c *campaign) bound() {
 	case p.Wire && p.Left >= runner.LeftMax:
 		p.Ended = runner.TooManyLeft(p.LeftAt)
 		c.last.Store(-1)
+	case c.cfg.Until == tally.AnyProperty && len(p.Found) > 0:
+		c.last.Store(int64(p.First() + moment))
 	case c.cfg.Until != "" && len(p.Found) > 0:
 		c.last.Store(int64(p.First()))
 	case c.doubtful():
 		c.last.Store(-1)
 	}
 }
+
+// moment is how many episodes are run after the first that breaks anything, where nothing but the gravest is told in full. In
+// process that takes a tenth of a second.
+const moment = 200
 
 // undecidedMax is how many episodes may be undecided before there is no use in looking for the first that breaks
 // anything: each may have taken seconds.
@@ -409,10 +416,11 @@ func (c *campaign) short(r *Result, interrupted bool) {
 
 // violations are what was found, made small, the likely root first.
 func (c *campaign) violations() (all []Found) {
-	for _, f := range c.part.Found {
-		if c.cfg.Until == tally.AnyProperty && f.Episode > c.part.First() {
-			continue
-		}
+	broken := c.part.Found
+	if c.cfg.Until == tally.AnyProperty {
+		broken = c.part.Within(moment)
+	}
+	for _, f := range broken {
 		found := Found{
 			Violation: world.Violation{Property: f.Property, Message: f.Message}, Episode: f.First, Times: max(f.Times, 1),
 			Choices: f.Choices, Rare: c.rare(c.cfg.terms(f.First).Faults),
@@ -423,15 +431,14 @@ func (c *campaign) violations() (all []Found) {
 		all = append(all, found)
 	}
 	RootFirst(c.workload, all)
-	if c.cfg.Until == tally.AnyProperty && len(all) > 1 {
-		all = all[:1]
+	if c.cfg.Until == tally.AnyProperty && len(all) > 0 {
+		c.minimise(&all[0])
+		return all
 	}
-	if len(all) > 0 {
-		for i := range all {
-			c.minimise(&all[i])
-		}
-		RootFirst(c.workload, all)
+	for i := range all {
+		c.minimise(&all[i])
 	}
+	RootFirst(c.workload, all)
 	return all
 }
 
@@ -492,9 +499,10 @@ func (c *campaign) saw(k *cover.Observer) {
 	c.part.Seen.Add(k.Coverage())
 }
 
-// RootFirst sorts the violations of a campaign in the order in which to fix them. First comes the likely root: of
-// those that follow from no other, as the workload says, the one with the fewest steps, then the fewest
-// faults, then the one found first. The others are sorted in the same way. What needs [Found.Rare] comes last.
+// RootFirst sorts the violations of a campaign in the order in which to fix them. First comes the gravest, by
+// [world.Gravity]; of several as grave the likely root: of those that follow from no other, as the workload says, the most
+// frequent one, then the one with the fewest steps, then the fewest faults, then the one found first. The others are sorted in
+// the same way. What needs [Found.Rare] comes last.
 func RootFirst(w world.Workload, found []Found) {
 	rest := slices.Clone(found)
 	slices.SortStableFunc(rest, simplest)
@@ -506,7 +514,8 @@ func RootFirst(w world.Workload, found []Found) {
 }
 
 func simplest(a, b Found) int {
-	return cmp.Or(byRarity(a, b), cmp.Compare(a.Steps, b.Steps), cmp.Compare(a.Faults, b.Faults), cmp.Compare(a.Episode, b.Episode))
+	return cmp.Or(byRarity(a, b), cmp.Compare(world.Gravity(a.Property), world.Gravity(b.Property)), cmp.Compare(b.Times, a.Times),
+		cmp.Compare(a.Steps, b.Steps), cmp.Compare(a.Faults, b.Faults), cmp.Compare(a.Episode, b.Episode))
 }
 
 func byRarity(a, b Found) int { return min(int(a.Rare), 1) - min(int(b.Rare), 1) }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // Nothing follows from itself, not even by way of others; else of two that break neither would be the root.
@@ -19,6 +21,9 @@ func TestCausesAreAnOrder(t *testing.T) {
 			}
 		}
 		for _, next := range consequences[property] {
+			if world.Gravity(next) < world.Gravity(property) {
+				t.Errorf("%s is graver than its cause, %s", next, property)
+			}
 			visit(next, append(from, property))
 		}
 	}

@@ -51,7 +51,7 @@ type Part struct {
 	Failures int            `json:"failures,omitempty"` // episodes in which a property broke
 	Doubt    *Episode       `json:"doubt,omitempty"`    // the first of the undecided
 	Differed *Episode       `json:"differed,omitempty"` // the first that differed when it was run again
-	Found    []Episode      `json:"found,omitempty"`    // by property, the simplest that broke it
+	Found    []Episode      `json:"found,omitempty"`    // by property, the simplest that broke it; until [AnyProperty] each
 	Frozen   string         `json:"frozen,omitempty"`   // why a world stands still
 	Ended    string         `json:"ended,omitempty"`    // why not all episodes were run, though none does
 	Seen     cover.Coverage `json:"seen,omitzero"`      // nil if it was not measured
@@ -62,7 +62,7 @@ type Episode struct {
 	Property string        `json:"property,omitempty"`
 	Message  string        `json:"message,omitempty"`
 	First    int           `json:"first,omitempty"` // of those that broke the property
-	Times    int           `json:"times,omitempty"` // that it was broken; 0 where the first ends the campaign
+	Times    int           `json:"times,omitempty"` // that it was broken; 0 where the first ends the campaign, 1 if all are kept
 	Episode  int           `json:"episode"`
 	Choices  world.Choices `json:"choices,omitempty"`
 	Price    []int         `json:"price,omitempty"` // the lowest is kept: how many faults there may be comes first
@@ -152,14 +152,18 @@ func (p *Part) Record(index int, o *world.Run, until string) {
 		if slices.ContainsFunc(o.Violations[:i], func(u world.Violation) bool { return u.Property == v.Property }) {
 			continue
 		}
-		f := Episode{Property: v.Property, Message: v.Message, First: index, Episode: index, Choices: o.Choices}
+		f := Episode{
+			Property: v.Property, Message: v.Message, First: index, Times: 1, Episode: index, Choices: o.Choices,
+			Price: slices.Concat([]int{bits.OnesCount16(uint16(o.Allowed))}, world.Cost(o), []int{index}),
+		}
 		switch until {
 		case "":
-			f.Times, f.Price = 1, slices.Concat([]int{bits.OnesCount16(uint16(o.Allowed))}, world.Cost(o), []int{index})
 			p.find(f)
-		case v.Property, AnyProperty:
-			f.Price = []int{index}
+		case v.Property:
+			f.Times, f.Price = 0, []int{index}
 			p.find(f)
+		case AnyProperty:
+			p.Found = append(p.Found, f)
 		}
 	}
 }
@@ -198,6 +202,23 @@ func (p *Part) First() int {
 		first = min(first, f.Episode)
 	}
 	return first
+}
+
+// Within is what broke in the first episode that broke anything, and in so many after it: each property by its first episode,
+// and in how many.
+func (p *Part) Within(episodes int) (all []Episode) {
+	byEpisode := slices.SortedStableFunc(slices.Values(p.Found), func(f, g Episode) int { return cmp.Compare(f.Episode, g.Episode) })
+	for _, f := range byEpisode {
+		if f.Episode-byEpisode[0].Episode > episodes {
+			break
+		}
+		if i := slices.IndexFunc(all, func(g Episode) bool { return g.Property == f.Property }); i >= 0 {
+			all[i].Times++
+		} else {
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
 // FoundBeside is what broke beside known properties.
