@@ -41,12 +41,15 @@ func (j *Judgement) Judges(property string, known bool) bool {
 }
 
 // Beliefs adds what users have found themselves, as they found it: that a recipe went on against better knowledge.
-func (j *Judgement) Beliefs(v *View) {
+func (j *Judgement) Beliefs(v *View) { j.beliefs(v, func(*world.Op, int64) bool { return false }) }
+
+// beliefs is Beliefs but for those that were right: of what an operation got, at a stamp.
+func (j *Judgement) beliefs(v *View, right func(op *world.Op, at int64) bool) {
 	j.Judges("belief", v.Beliefs())
 	var all []finding
 	for _, op := range v.Ops {
 		if h, ok := op.Data.(*Held); ok && h.op != nil && h.op.Number == op.Number {
-			all = append(all, h.found...)
+			all = append(all, slices.DeleteFunc(slices.Clone(h.found), func(f finding) bool { return right(op, f.at) })...)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b finding) int { return cmp.Compare(a.at, b.at) })

@@ -181,9 +181,9 @@ func (m *visitor) look(name, known string, ask func(context.Context) ([]string, 
 
 func (e *membershipEpisode) Judge(v *View) Judgement {
 	j := e.Judging(v)
-	j.Beliefs(v)
-	j.Add(v.Stuck()...)
 	states, known := v.groupStates()
+	j.beliefs(v, func(op *world.Op, at int64) bool { return has(states, op.Arg, at, at) })
+	j.Add(v.Stuck()...)
 	j.Judges("snapshot", known)
 	j.Add(v.wrongLists(states)...)
 	if j.Judges("lost-wakeup", known) {
@@ -241,7 +241,7 @@ func (v *View) wrongList(op *world.Op, states []groupState) sim.Violation {
 	}
 	for _, name := range members {
 		in := func(join *world.Op) bool { return join.Name == "join" && join.Arg == name && v.maybeIn(join, op) }
-		if !slices.ContainsFunc(v.Ops, in) {
+		if !slices.ContainsFunc(v.Ops, in) && !has(states, name, op.Call, op.Return) {
 			return sim.Violation{Property: "ghost", Message: fmt.Sprintf(
 				"but %s was out of the group all that time: not in yet, or it had left, or its session had ended",
 				name)}
@@ -293,8 +293,16 @@ type groupState struct {
 	from, to int
 }
 
-// groupStates lists the states of the group, as its ephemeral znodes tell. A member is known by the join that made its
-// znode.
+// has reports whether a name is a member's, at a moment of a time between two stamps.
+func has(states []groupState, name string, from, to int64) bool {
+	return slices.ContainsFunc(states, func(s groupState) bool {
+		return s.from <= world.StepOf(to) && s.to >= world.StepOf(from) && slices.Contains(strings.Fields(s.members), name)
+	})
+}
+
+// groupStates lists the states of the group, as its ephemeral znodes tell: a member is in it as long as one of its own is
+// there, whichever call made it, or none. It is not known if it is not known whose they are, or which are the group's, as
+// they are in several directories.
 func (v *View) groupStates() (states []groupState, known bool) {
 	made, known := v.commits()
 	if !known {
@@ -302,12 +310,18 @@ func (v *View) groupStates() (states []groupState, known bool) {
 	}
 	in := map[string]string{} // by path
 	states = []groupState{{to: neverStep}}
+	directory := ""
 	for i := range made.all {
 		c := &made.all[i]
-		join := made.by(c)
 		switch {
-		case c.Op == wire.OpCreate && c.Owner != 0 && join != nil && join.Name == "join":
-			in[c.Path] = join.Arg
+		case c.Op == wire.OpCreate && c.Owner != 0:
+			name, of := made.member(c)
+			switch {
+			case !of || name != "" && directory != "" && directory != parentOf(c.Path):
+				return nil, false
+			case name != "":
+				directory, in[c.Path] = parentOf(c.Path), name
+			}
 		case c.Op == wire.OpDelete:
 			delete(in, c.Path)
 		}
@@ -315,9 +329,29 @@ func (v *View) groupStates() (states []groupState, known bool) {
 			continue // one transaction
 		}
 		states[len(states)-1].to = c.Step
-		states = append(states, groupState{strings.Join(slices.Sorted(maps.Values(in)), " "), c.Step, neverStep})
+		members := slices.Compact(slices.Sorted(maps.Values(in)))
+		states = append(states, groupState{strings.Join(members, " "), c.Step, neverStep})
 	}
 	return states, true
+}
+
+// member is the name of the member that an ephemeral znode stands for: that of the user whose call has asked for it, or else
+// of the only one that has joined under its session, or whose name it bears. "" is a user's that has never joined.
+func (c commits) member(made *world.Change) (name string, known bool) {
+	by := c.by(made)
+	joined := where(c.ops, func(op *world.Op) bool {
+		return op.Name == "join" && (by != nil && SameUser(op, by) || by == nil && op.SessionAt == made.Owner)
+	})
+	bears := func(op *world.Op) bool {
+		return strings.Contains(made.Path, op.Arg) || strings.Contains(string(made.Data), op.Arg)
+	}
+	if several := slices.ContainsFunc(joined, func(op *world.Op) bool { return op.Arg != joined[0].Arg }); several {
+		joined = where(joined, bears)
+	}
+	if len(joined) == 0 {
+		return "", by != nil
+	}
+	return joined[0].Arg, !slices.ContainsFunc(joined, func(op *world.Op) bool { return op.Arg != joined[0].Arg })
 }
 
 func existed(states []groupState, op *world.Op) bool {
