@@ -61,7 +61,7 @@ var tidy = Promise{
 
 var noLeaks = Promise{
 	Title: "no leaks", Names: []string{"watch-leak", "goroutine-leak"},
-	Text: "no watch or goroutine is left, and Close returns", Also: []string{"hang"},
+	Text: "no goroutine is left, nor a watch that can never fire, nor several of one user on one missing znode; Close returns", Also: []string{"hang"},
 }
 
 // Usual are promises that are the same for most kinds. Judged are they by [Script.Finally], whose findings are in

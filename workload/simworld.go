@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -255,13 +256,61 @@ func (w simWorld) stays(c world.Change) bool {
 	return c.Op == wire.OpCreate && c.By != 0 && w.Servers().Czxid(c.Path) == c.Zxid
 }
 
-// leftWatches finds watches that wait for the creation of a znode that will not be created again.
+// leftWatches finds watches on znodes that do not exist which are litter: on a name that never comes again, or several by
+// which one user waits for the same. One watch on what a recipe follows is none: no client of Go's can take it back.
 func (w simWorld) leftWatches() []sim.Violation {
 	for _, watch := range w.Servers().Watches() {
-		if _, ok := w.Servers().Node(watch.Path); !ok {
-			return []sim.Violation{sim.Violation{Property: "watch-leak"}.Saying(
-				"a watch on %s, which does not exist, is left with %v", world.Path(watch.Path), w.Owner(watch.Session))}
+		found := sim.Violation{Property: "watch-leak"}
+		if _, ok := w.Servers().Node(watch.Path); ok {
+			continue
+		}
+		if w.neverAgain(watch.Path) {
+			return []sim.Violation{found.Saying("a watch on %s, which does not exist, is left with %v",
+				world.Path(watch.Path), w.Owner(watch.Session))}
+		}
+		if n := w.mostWatches(watch.Session, watch.Path); n > 1 {
+			return []sim.Violation{found.Saying("%d watches on %s, which does not exist, are left with %v",
+				n, world.Path(watch.Path), w.Owner(watch.Session))}
 		}
 	}
 	return nil
+}
+
+// mostWatches is how often one user at most waits for a path by a session, not counting as many as it has calls that failed:
+// those could not take their watches back.
+func (w simWorld) mostWatches(session int64, path string) (most int) {
+	n := map[int]int{} // by user
+	for _, watcher := range w.Watchers(session, path) {
+		n[watcher.User]++
+	}
+	for _, op := range w.Ops() {
+		if op.Outcome != world.OK && op.Session() == session {
+			n[op.User]--
+		}
+	}
+	for _, times := range n {
+		most = max(most, times)
+	}
+	return most
+}
+
+// neverAgain reports whether no znode will have a name any more: the servers have numbered one of that name, it bears an
+// identity, or it is that of a numbered one with another number of zeros before its number.
+func (w simWorld) neverAgain(path string) bool {
+	stem, number := numbered(path)
+	return w.Identified(path[strings.LastIndexByte(path, '/')+1:]) || slices.ContainsFunc(w.World.Changes(), func(c world.Change) bool {
+		_, given := numbered(c.Path)
+		return c.Op == wire.OpCreate && c.Sequential && parentOf(c.Path) == parentOf(path) &&
+			(c.Path == path || given == number && strings.HasPrefix(c.Path, stem))
+	})
+}
+
+// numbered splits a path before its last number; -1 is none.
+func numbered(path string) (stem string, number int) {
+	stem = strings.TrimRight(path, "0123456789")
+	number, err := strconv.Atoi(path[len(stem):])
+	if err != nil {
+		return stem, -1
+	}
+	return stem, number
 }

@@ -130,6 +130,18 @@ func (w *World) Crash(client, incarnation int) (stamp int64, crashed bool) {
 // identities bounds how many identities a user is assumed to have.
 const identities = 100
 
+// Watchers returns who has set the watches on a path that a session waits for.
+func (w *World) Watchers(session int64, path string) (list []goclient.Watcher) {
+	for _, p := range w.procs {
+		for _, c := range p.clients {
+			if c.Session() == session {
+				list = c.WatchedBy(path, list)
+			}
+		}
+	}
+	return list
+}
+
 // Identified reports whether a name bears an identity that no other client can have: a session's, or one of
 // [goclient.GUID].
 func (w *World) Identified(name string) bool {

@@ -1,0 +1,301 @@
+package correct
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/workload"
+)
+
+func init() {
+	lock := func(name string, new func(c recipes.Conn, path string) workload.Locker, opts ...workload.Option) {
+		styles[name] = func() *workload.Workload { return workload.Lock(new, opts...) }
+	}
+	lock("a lock with a standing watch", func(c recipes.Conn, path string) workload.Locker {
+		return &configured{single: newSingle(c, path, recipes.NewGUID(c)), config: path + "-config"}
+	}, workload.Unfair())
+	lock("a lock with a goroutine that watches", func(c recipes.Conn, path string) workload.Locker {
+		l := &watching{Locker: recipes.NewLock(c, path), over: make(chan struct{})}
+		go l.watch(c, path+"-config")
+		return l
+	}, workload.Closing())
+	lock("an owner by the events of its session", func(c recipes.Conn, path string) workload.Locker {
+		l := &byEvents{single: newSingle(c, path, recipes.NewGUID(c))}
+		go l.listen(recipes.SessionEvents(c))
+		return l
+	}, workload.Unfair())
+	styles["a semaphore with an inner lock"] = func() *workload.Workload {
+		return workload.Semaphore(2, func(c recipes.Conn, path string) workload.Permitter {
+			return &counted{c: c, path: path + "/permits", inner: recipes.NewLock(c, path+"/inner")}
+		}, workload.Unfair())
+	}
+	styles["an election by one znode"] = func() *workload.Workload {
+		return workload.Election(func(c recipes.Conn, path string) workload.Candidate {
+			return candidate{newSingle(c, path, recipes.NewGUID(c))}
+		}, workload.Unfair())
+	}
+}
+
+// single is a lock by one ephemeral znode, that is created by one of those who see that it is not there.
+type single struct {
+	c    recipes.Conn
+	path string
+	id   string // of this user, in the znode
+}
+
+func newSingle(c recipes.Conn, path, id string) *single { return &single{c, path, id} }
+
+func (l *single) holder() string { return l.path + "/holder" }
+
+func (l *single) Lock(ctx context.Context) error {
+	err := l.lock(ctx)
+	if err != nil {
+		l.Unlock(context.WithoutCancel(ctx)) // what may have been made
+	}
+	return err
+}
+
+func (l *single) lock(ctx context.Context) error {
+	for {
+		session := l.c.SessionID()
+		_, err := l.c.Create(l.holder(), []byte(l.id), zk.FlagEphemeral, acl)
+		var event <-chan zk.Event
+		switch {
+		case err == nil && l.c.SessionID() == session:
+			return nil
+		case err == nil:
+			continue
+		case errors.Is(err, zk.ErrNoNode):
+			if err := makePath(ctx, l.c, l.path); err != nil {
+				return err
+			}
+			continue
+		case errors.Is(err, zk.ErrNodeExists):
+			if _, err = l.c.Sync(l.path); err != nil {
+				break
+			}
+			var data []byte
+			var stat *zk.Stat
+			data, stat, event, err = l.c.GetW(l.holder())
+			if err == nil && string(data) == l.id && stat.EphemeralOwner == l.c.SessionID() {
+				return nil
+			}
+		}
+		switch {
+		case event != nil && err == nil:
+			select {
+			case <-event:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		case err != nil && !lost(err) && !errors.Is(err, zk.ErrNoNode):
+			return err
+		default:
+			if err := pause(ctx, 50*time.Millisecond); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Unlock deletes the znode, if it is this user's.
+func (l *single) Unlock(ctx context.Context) error {
+	return again(ctx, func() error {
+		if _, err := l.c.Sync(l.path); err != nil {
+			return err
+		}
+		data, stat, err := l.c.Get(l.holder())
+		if errors.Is(err, zk.ErrNoNode) || err == nil && string(data) != l.id {
+			return nil
+		}
+		if err == nil {
+			err = l.c.Delete(l.holder(), stat.Version)
+		}
+		if errors.Is(err, zk.ErrNoNode) {
+			return nil
+		}
+		return err
+	})
+}
+
+// configured looks for a znode that need not be there, and keeps one watch on it as long as it lives.
+type configured struct {
+	*single
+	config  string
+	changed <-chan zk.Event
+}
+
+func (l *configured) Lock(ctx context.Context) error {
+	select {
+	case <-l.changed:
+		l.changed = nil
+	default:
+	}
+	if l.changed == nil {
+		err := again(ctx, func() (err error) { _, _, l.changed, err = l.c.ExistsW(l.config); return err })
+		if err != nil {
+			return err
+		}
+	}
+	return l.single.Lock(ctx)
+}
+
+// watching is a lock with a goroutine that follows a znode that need not be there.
+type watching struct {
+	workload.Locker
+	over chan struct{}
+}
+
+func (l *watching) watch(c recipes.Conn, path string) {
+	for {
+		_, _, event, err := c.ExistsW(path)
+		var later <-chan time.Time
+		if err != nil {
+			later = time.After(time.Second)
+		}
+		select {
+		case <-event:
+		case <-later:
+		case <-l.over:
+			return
+		}
+	}
+}
+
+func (l *watching) Close() { close(l.over) }
+
+// byEvents takes its hold for lost when it is told that the session has expired.
+type byEvents struct {
+	*single
+	held atomic.Bool
+}
+
+func (l *byEvents) listen(events <-chan zk.Event) {
+	for e := range events {
+		if e.State == zk.StateExpired {
+			l.held.Store(false)
+		}
+	}
+}
+
+func (l *byEvents) Lock(ctx context.Context) error {
+	l.held.Store(true)
+	err := l.single.Lock(ctx)
+	if err != nil {
+		l.held.Store(false)
+	}
+	return err
+}
+
+func (l *byEvents) Unlock(ctx context.Context) error {
+	l.held.Store(false)
+	return l.single.Unlock(ctx)
+}
+
+func (l *byEvents) IsOwner() bool { return l.held.Load() }
+
+// candidate leads as long as it has the one znode.
+type candidate struct{ *single }
+
+func (e candidate) Campaign(ctx context.Context) error { return e.Lock(ctx) }
+func (e candidate) Resign(ctx context.Context) error   { return e.Unlock(ctx) }
+
+// counted is a semaphore whose permits are counted by who has an inner lock.
+type counted struct {
+	c     recipes.Conn
+	path  string
+	inner *recipes.Lock
+	own   string
+}
+
+func (s *counted) Acquire(ctx context.Context) error {
+	if err := s.inner.Lock(ctx); err != nil {
+		return err
+	}
+	got, err := s.get(ctx, true)
+	return s.ended(ctx, got, err)
+}
+
+func (s *counted) TryAcquire(ctx context.Context) (bool, error) {
+	if got, err := s.inner.TryLock(ctx); !got {
+		return false, err
+	}
+	got, err := s.get(ctx, false)
+	return got, s.ended(ctx, got, err)
+}
+
+// ended ends the inner lock, and gives back what was perhaps got.
+func (s *counted) ended(ctx context.Context, got bool, err error) error {
+	kept := context.WithoutCancel(ctx)
+	if !got {
+		s.Release(kept)
+	}
+	s.inner.Unlock(kept)
+	return err
+}
+
+func (s *counted) get(ctx context.Context, waits bool) (bool, error) {
+	s.own = s.path + "/" + recipes.NewGUID(s.c)
+	for {
+		if err := again(ctx, func() error { _, err := s.c.Sync(s.path); return err }); err != nil {
+			return false, err
+		}
+		var names []string
+		var event <-chan zk.Event
+		err := again(ctx, func() (err error) { names, _, event, err = s.c.ChildrenW(s.path); return err })
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			if err := makePath(ctx, s.c, s.path); err != nil {
+				return false, err
+			}
+			continue
+		case err != nil:
+			return false, err
+		case len(names) < 2 && s.holds():
+			session := s.c.SessionID()
+			err := again(ctx, func() error { _, err := s.c.Create(s.own, nil, zk.FlagEphemeral, acl); return err })
+			if errors.Is(err, zk.ErrNodeExists) {
+				err = nil
+			}
+			if errors.Is(err, zk.ErrNoNode) {
+				continue
+			}
+			if err == nil && (s.c.SessionID() != session || !s.holds()) {
+				err = recipes.ErrLost
+			}
+			return err == nil, err
+		case !waits:
+			return false, nil
+		case !s.holds():
+			return false, recipes.ErrLost
+		}
+		select {
+		case <-event:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+}
+
+// holds reports whether the inner lock is held.
+func (s *counted) holds() bool {
+	select {
+	case <-s.inner.Lost():
+		return false
+	default:
+		return true
+	}
+}
+
+func (s *counted) Release(ctx context.Context) error {
+	err := again(ctx, func() error { return s.c.Delete(s.own, -1) })
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	return err
+}
