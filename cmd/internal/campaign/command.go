@@ -76,7 +76,7 @@ func (s *startCmd) Run(c *console.Context) error {
 	if err != nil {
 		return fmt.Errorf("--nights: %w", err)
 	}
-	l := &leader{dir: dir, id: plan.digest[:12], plan: plan, known: known, slots: s.Workers,
+	l := &leader{dir: dir, id: plan.digest[:12], plan: plan, known: known, slots: s.Workers, status: Status{State: Running},
 		say: func(text string) { line.Above(func() { fmt.Fprintln(c.Stderr, text) }) }}
 	if before := dir.address(); before != "" && !strings.HasSuffix(before, "/"+l.id) {
 		return fmt.Errorf("%s has a campaign of another plan, or of another build of this program: name another folder by --dir", dir)

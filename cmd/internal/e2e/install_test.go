@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	library = "github.com/zktorture/zktorture"
-	command = library + "/cmd"
-	release = "v0.9.9-installed"
+	library  = "github.com/zktorture/zktorture"
+	commands = library + "/cmd"
+	release  = "v0.9.9-installed"
 )
 
 // proxy has a folder serve both modules as a module proxy does, in a version that they require each other in. It returns
@@ -44,7 +44,7 @@ func proxy(t *testing.T) (env []string) {
 	if err := os.WriteFile(mod, []byte(required), 0o644); err != nil || required == string(text) {
 		t.Fatalf("go.mod of cmd does not require %s: %v", library, err)
 	}
-	serve(t, dir, command, copied)
+	serve(t, dir, commands, copied)
 	return append(os.Environ(), "GOPROXY=file://"+dir+",file://"+goEnv(t, "GOMODCACHE")+"/cache/download", "GOSUMDB=off",
 		"GOMODCACHE="+t.TempDir(), "GOFLAGS=-modcacherw", "GOWORK=off", "GOBIN="+t.TempDir())
 }
@@ -103,7 +103,7 @@ func TestInstall(t *testing.T) {
 		t.Skip("compiles the command and all that it is made of")
 	}
 	env := proxy(t)
-	goTool(t, t.TempDir(), env, "install", command+"/torture@"+release)
+	goTool(t, t.TempDir(), env, "install", commands+"/torture@"+release)
 	bin, _ := strings.CutPrefix(env[len(env)-1], "GOBIN=")
 	out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "torture"), "--version").Output()
 	if err != nil || !strings.Contains(string(out), release) {

@@ -1,4 +1,3 @@
-// Package e2e tests the libraries in workers, for teams that write Python and Java.
 package e2e
 
 import (
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	torture "github.com/zktorture/zktorture/cmd/command"
 	"github.com/zktorture/zktorture/internal/testkit"
 )
 
@@ -19,16 +17,6 @@ const (
 
 	workers = "../../../workers/"
 )
-
-// asTorture has this binary be the command torture.
-const asTorture = "ZKTORTURE_WORKERS_AS_TORTURE"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asTorture) != "" {
-		torture.Main()
-	}
-	os.Exit(m.Run())
-}
 
 // need skips a test without what it needs, and returns torture.
 func need(t *testing.T, packages string, there bool) string {

@@ -1,4 +1,6 @@
-package command
+// Package e2e tests the command as its users have it: installed, in scripts, in teams that write Python and Java, and in a
+// browser.
+package e2e
 
 import (
 	"errors"
@@ -12,32 +14,25 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/zktorture/zktorture/cmd/command"
 	"github.com/zktorture/zktorture/internal/testkit"
 )
 
-var update = flag.Bool("update", false, "paste what came out into the scripts, README.md and docs/")
+var update = flag.Bool("update", false, "paste what came out into the scripts")
 
-// asMain makes this program torture.
-const asMain = "ZKTORTURE_TEST_MAIN"
+// asTorture has this binary be the command torture.
+const asTorture = "ZKTORTURE_E2E_AS_TORTURE"
 
-// TestMain lets the scripts run the command as a process of its own. A run inside of a test starts its own program as
-// workers, which must not run the tests again.
+// TestMain lets tests run the command as a process of its own. A run starts its own program as workers, which must not
+// run the tests again.
 func TestMain(m *testing.M) {
-	if os.Getenv(asMain) != "" {
-		Main()
-	}
-	if len(os.Args) > 1 && filepath.Base(os.Args[0]) != "mytorture" {
-		switch os.Args[1] {
-		case "worker":
-			Main()
-		case "lying":
-			lie(os.Args[2])
-			return
-		}
+	worker := len(os.Args) > 1 && os.Args[1] == "worker" && filepath.Base(os.Args[0]) != "mytorture"
+	if worker || os.Getenv(asTorture) != "" {
+		command.Main()
 	}
 	testscript.Main(m, map[string]func(){
-		"torture":   func() { Main() },
-		"mytorture": func() { Main(ownKinds()...) },
+		"torture":   func() { command.Main() },
+		"mytorture": func() { command.Main(ownKinds()...) },
 	})
 }
 

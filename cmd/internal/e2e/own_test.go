@@ -1,4 +1,4 @@
-package command
+package e2e
 
 import (
 	"github.com/zktorture/zktorture/recipes"
