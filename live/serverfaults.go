@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
@@ -71,7 +70,7 @@ var pausesBetween = []time.Duration{time.Second, 2 * time.Second, 4 * time.Secon
 // the same moment.
 type faultDraw struct {
 	draw    world.Source
-	allowed [][]strike.Way // of each fault that may strike
+	allowed []strike.Fault
 	leader  bool
 	nodes   int
 	session time.Duration
@@ -90,9 +89,7 @@ func newFaultDraw(seed uint64, allowed strike.Set, nodes int, session time.Durat
 		allowed = ServerFaults
 	}
 	for f := range (allowed &^ strike.SetOf(strike.Leader)).Each() {
-		b.allowed = append(b.allowed, slices.DeleteFunc(strike.Ways(strike.OnEnsemble), func(w strike.Way) bool {
-			return w.Fault != f
-		}))
+		b.allowed = append(b.allowed, f)
 	}
 	return b
 }
@@ -105,7 +102,7 @@ func (b *faultDraw) next() (all []ServerFault) {
 	at := b.from + pausesBetween[b.draw.Choose(len(pausesBetween), "pause")]
 	last := time.Duration(0)
 	for range 1 + b.draw.Choose(2, "another")*b.draw.Choose(atOnceMax, "another") {
-		f := ensemble.FaultOf(b.way(b.allowed[b.draw.Choose(len(b.allowed), "fault of a server")]))
+		f := ensemble.Fault{Kind: b.allowed[b.draw.Choose(len(b.allowed), "fault of a server")]}
 		lasts := durations(b.session)[b.draw.Choose(len(durations(b.session)), "for")]
 		f.Target = b.target(f.Kind)
 		all = append(all, ServerFault{AtMS: at.Milliseconds(), Fault: f, ForMS: lasts.Milliseconds()})
@@ -113,14 +110,6 @@ func (b *faultDraw) next() (all []ServerFault) {
 	}
 	b.from = at + last
 	return all
-}
-
-// way draws one of the ways of a fault, if it has several.
-func (b *faultDraw) way(ways []strike.Way) strike.Way {
-	if len(ways) == 1 {
-		return ways[0]
-	}
-	return ways[b.draw.Choose(len(ways), "which way")]
 }
 
 // target draws which server a fault strikes. Only a follower can lag.

@@ -21,9 +21,8 @@
 // nothing is answered. [Member.Restart] and [Member.Resume] undo them. Data survives: the files are the member's, not
 // the process's.
 //
-// [Ensemble.Lag] delays what a member hears from its leader, so that its clients read stale values, as ZooKeeper's
-// Programmer's Guide, "Consistency Guarantees", allows. [Ensemble.Hold] stops a follower at one transaction until
-// [Ensemble.Free]. Connections of clients are hurt by package proxy.
+// [Ensemble.Hold] stops a follower at one transaction until [Ensemble.Free], so that its clients read stale values, as
+// ZooKeeper's Programmer's Guide, "Consistency Guarantees", allows. Connections of clients are hurt by package proxy.
 //
 // A plan of faults has them all in one form: a [Fault] is a kind and a target, which may be the leader or a follower.
 //

@@ -95,7 +95,7 @@ func (e *Ensemble) prepare() error {
 	for i, c := range slices.Collect(slices.Chunk(e.claimed, 3)) {
 		m := newMember(e, i, ports{c[0].port, c[1].port, c[2].port})
 		e.members = append(e.members, m)
-		if err := m.addLinks(e.options.Nodes); err != nil {
+		if err := m.addPipes(e.options.Nodes); err != nil {
 			return err
 		}
 	}

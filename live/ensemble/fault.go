@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 )
@@ -55,28 +54,15 @@ func (t *Target) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Fault is something that happens to one server. What it can be, [strike.OnEnsemble] says.
+// Fault is something that happens to one server. What it can be, [strike.OnEnsemble] says. A lag holds a follower at
+// the transaction that it has by then.
 type Fault struct {
-	Kind    strike.Fault `json:"fault"`
-	Target  Target       `json:"server"`
-	DelayMS int64        `json:"delay_ms,omitempty"` // of a lag, in milliseconds
+	Kind   strike.Fault `json:"fault"`
+	Target Target       `json:"server"`
 }
 
-// FaultOf is the fault that strikes in a way of those that [strike.OnEnsemble] has. It has no target yet.
-func FaultOf(w strike.Way) Fault {
-	return Fault{Kind: w.Fault, DelayMS: int64(w.Size)}
-}
-
-// String is for example "kill leader" or "lag server.2 200ms".
-func (f Fault) String() string {
-	s := fmt.Sprintf("%s %v", f.Kind, f.Target)
-	if f.Kind == strike.Lag {
-		s += " " + f.delay().String()
-	}
-	return s
-}
-
-func (f Fault) delay() time.Duration { return time.Duration(f.DelayMS) * time.Millisecond }
+// String is for example "kill leader" or "lag server.2".
+func (f Fault) String() string { return fmt.Sprintf("%s %v", f.Kind, f.Target) }
 
 // Validate returns an error for a fault that cannot strike an ensemble of this size in any state.
 func (f Fault) Validate(members int) error {
@@ -88,8 +74,6 @@ func (f Fault) Validate(members int) error {
 		return fmt.Errorf("ensemble: %v: the ensemble has %d members", f, members)
 	case f.Target == Follower && members == 1:
 		return fmt.Errorf("ensemble: %v: %w", f, errAlone)
-	case (f.Kind == strike.Lag) != (f.DelayMS > 0) || f.DelayMS < 0:
-		return fmt.Errorf("ensemble: %v: a lag has a delay of at least 1 ms (delay_ms), and no other fault has one", f)
 	}
 	return nil
 }

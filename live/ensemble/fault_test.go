@@ -18,22 +18,13 @@ import (
 	"github.com/zktorture/zktorture/live/ensemble"
 )
 
-// fault is a fault of a process; lag is one of a replica, in milliseconds.
 func fault(kind strike.Fault, target ensemble.Target) ensemble.Fault {
 	return ensemble.Fault{Kind: kind, Target: target}
 }
 
-func lag(target ensemble.Target, ms int64) ensemble.Fault {
-	return ensemble.Fault{Kind: strike.Lag, Target: target, DelayMS: ms}
-}
-
 func anyFault() *rapid.Generator[ensemble.Fault] {
 	return rapid.Custom(func(t *rapid.T) ensemble.Fault {
-		f := fault(rapid.SampledFrom(strike.Faults(strike.OnEnsemble)).Draw(t, "kind"), ensemble.Target(rapid.IntRange(-2, 4).Draw(t, "target")))
-		if f.Kind == strike.Lag {
-			f.DelayMS = rapid.Int64Range(1, 3_600_000).Draw(t, "delay")
-		}
-		return f
+		return fault(rapid.SampledFrom(strike.Faults(strike.OnEnsemble)).Draw(t, "kind"), ensemble.Target(rapid.IntRange(-2, 4).Draw(t, "target")))
 	})
 }
 
@@ -55,7 +46,7 @@ func TestFaultsAreWrittenAndRead(t *testing.T) {
 func TestFaultsPrint(t *testing.T) {
 	for want, f := range map[string]ensemble.Fault{
 		"kill leader": fault(strike.Kill, ensemble.Leader), "stop follower": fault(strike.Stop, ensemble.Follower),
-		"lag server.2 200ms": lag(1, 200),
+		"lag server.2": fault(strike.Lag, 1),
 	} {
 		if f.String() != want {
 			t.Errorf("%+v prints as %q, want %q", f, f, want)
@@ -73,9 +64,6 @@ func TestFaultsThatCannotBe(t *testing.T) {
 		{fault("drown", 0), 3, "there are [kill stop"},
 		{fault(strike.Kill, 3), 3, "has 3 members"},
 		{fault(strike.Kill, ensemble.Follower), 1, "no other members"},
-		{fault(strike.Lag, ensemble.Follower), 3, "a delay of at least 1 ms"},
-		{lag(ensemble.Follower, -1), 3, "a delay of at least 1 ms"},
-		{ensemble.Fault{Kind: strike.Kill, DelayMS: 5}, 3, "no other fault has one"},
 	} {
 		wantError(t, test.fault.Validate(test.members), test.says)
 	}
@@ -160,7 +148,7 @@ func strikeProcess(t *testing.T, e *ensemble.Ensemble, f ensemble.Fault) {
 	stillThere()
 	f.Target = ensemble.Target(struck.Member)
 	wantNoStrike(t, e, f, map[strike.Fault]string{strike.Kill: "does not run", strike.Stop: "stopped already"}[f.Kind])
-	wantNoStrike(t, e, lag(f.Target, 10), "does not serve")
+	wantNoStrike(t, e, fault(strike.Lag, f.Target), "does not serve")
 	if err := errors.Join(struck.Undo(), struck.Undo()); err != nil {
 		t.Error(err)
 	}
@@ -170,7 +158,7 @@ func strikeProcess(t *testing.T, e *ensemble.Ensemble, f ensemble.Fault) {
 
 // healAll heals all that can be wrong at once, when no majority is left.
 func healAll(t *testing.T, e *ensemble.Ensemble) {
-	hurt(t, e, lag(ensemble.Follower, 200))
+	hurt(t, e, fault(strike.Lag, ensemble.Follower))
 	hurt(t, e, fault(strike.Stop, ensemble.Leader))
 	for i := range 3 {
 		if !e.Member(i).Paused() {
@@ -212,5 +200,5 @@ func TestUndoAfterHealAll(t *testing.T) {
 	hurt(t, e, fault(strike.Kill, 0))
 	wantWell(t, e)
 	wantNoStrike(t, e, fault(strike.Kill, ensemble.Follower), "no other members")
-	wantNoStrike(t, e, lag(ensemble.Leader, 10), "it is the leader")
+	wantNoStrike(t, e, fault(strike.Lag, ensemble.Leader), "it is the leader")
 }

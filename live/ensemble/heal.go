@@ -9,7 +9,7 @@ import (
 	"github.com/zktorture/zktorture/live/zkclient"
 )
 
-// HealAll undoes every fault: lags and holds end, paused servers go on, and dead ones are started. It returns
+// HealAll undoes every fault: holds end, paused servers go on, and dead ones are started. It returns
 // when the ensemble has been well for SyncLimit ticks, after which no timeout of before can strike any more: every
 // member serves, one leads, and the others have all that it had when it was asked, so that clients may go on writing.
 // It gives up when ctx ends or after [Options.StartTimeout]; the error names the member that did not come back and
@@ -33,7 +33,6 @@ func (e *Ensemble) HealAll(ctx context.Context) error {
 
 // heal ends the faults of one member.
 func (m *Member) heal() error {
-	m.ensemble.setLag(m.index, 0)
 	m.ensemble.Free(m.index)
 	if err := m.resumeIfPaused(); err != nil {
 		return err

@@ -11,10 +11,9 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/zktorture/zktorture/internal/proc"
-	"github.com/zktorture/zktorture/live/ensemble/relay"
+	"github.com/zktorture/zktorture/live/ensemble/quorum"
 )
 
 // Member is a server of an ensemble: a folder, three ports, and a process while it runs. Its methods may be called
@@ -25,13 +24,12 @@ type Member struct {
 	dir      string
 	ports    ports
 	address  string         // for clients
-	links    []*relay.Relay // by other member: to the quorum port
+	pipes    []*quorum.Pipe // by other member: to the quorum port
 
 	mu      sync.Mutex
 	process *process        // nil before the first start
 	awake   context.Context // ends when the server is paused
 	doze    context.CancelFunc
-	lag     time.Duration
 	retired bool // the ensemble has been stopped
 }
 
@@ -245,15 +243,15 @@ func (m *Member) life() *process {
 // running needs m.mu.
 func (m *Member) running() bool { return m.process != nil && m.process.alive() }
 
-// retire kills the server for good and closes its relays.
+// retire kills the server for good and closes its pipes.
 func (m *Member) retire() error {
 	m.mu.Lock()
 	m.retired = true
 	m.mu.Unlock()
 	err := m.Kill()
-	for _, r := range m.links {
-		if r != nil {
-			r.Close()
+	for _, p := range m.pipes {
+		if p != nil {
+			p.Close()
 		}
 	}
 	return err

@@ -19,9 +19,6 @@ type ports struct{ client, peer, election int }
 // addressOf is the address of a port here.
 func addressOf(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
 
-// portOf is the port of a TCP address.
-func portOf(a net.Addr) int { return a.(*net.TCPAddr).Port }
-
 // Ports of servers are at least portsFrom, and below those that systems give to who connects or listens on any port:
 // portsTo, unless the system says less. A member's peer port is open only while it leads: anybody's connection that got
 // its number would keep it from leading later.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/internal/proc"
@@ -23,7 +22,7 @@ func (e *Ensemble) Strike(ctx context.Context, f Fault) (*Struck, error) {
 		return nil, fmt.Errorf("ensemble: %v did not strike: %w", f, err)
 	}
 	heals := e.heals.Load()
-	undo, err := e.inflict(f, m, role)
+	undo, err := e.inflict(ctx, f, m, role)
 	if err != nil {
 		return nil, fmt.Errorf("ensemble: %v did not strike %v: %w", f, m, err)
 	}
@@ -66,14 +65,14 @@ func (e *Ensemble) find(ctx context.Context, t Target) (*Member, string, error) 
 }
 
 // inflict does what a fault does, and returns what undoes it.
-func (e *Ensemble) inflict(f Fault, m *Member, role string) (undo func() error, err error) {
+func (e *Ensemble) inflict(ctx context.Context, f Fault, m *Member, role string) (undo func() error, err error) {
 	switch f.Kind {
 	case strike.Kill:
 		return m.strikeKill()
 	case strike.Stop:
 		return m.strikeStop()
 	case strike.Lag:
-		return e.strikeLag(m, role, f.delay())
+		return e.strikeLag(ctx, m, role)
 	}
 	return nil, fmt.Errorf("there is no kind %q", f.Kind)
 }
@@ -115,14 +114,26 @@ func (m *Member) resumeIfPaused() error {
 	return m.setPaused("resume", proc.Continue, false)
 }
 
-func (e *Ensemble) strikeLag(m *Member, role string, delay time.Duration) (undo func() error, err error) {
+// strikeLag holds a follower at the present transaction.
+func (e *Ensemble) strikeLag(ctx context.Context, m *Member, role string) (undo func() error, err error) {
 	switch {
 	case role == "":
 		return nil, errors.New("it does not serve, so it cannot lag")
 	case role != "follower":
 		return nil, errors.New("it is the leader, and only followers can lag")
-	case m.lagging() != 0:
-		return nil, fmt.Errorf("it lags already, by %v", m.lagging())
+	case e.holds[m.index].Holds():
+		return nil, errors.New("it lags already")
 	}
-	return func() error { return e.Lag(m.index, 0) }, e.Lag(m.index, delay)
+	zxid, err := e.Committed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	undo = func() error {
+		e.Free(m.index)
+		return nil
+	}
+	if err := e.Hold(ctx, m.index, zxid); err != nil {
+		return nil, errors.Join(err, undo())
+	}
+	return undo, nil
 }

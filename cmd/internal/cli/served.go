@@ -115,36 +115,12 @@ func (s *servedServers) role(member, leader int) string {
 func (s *servedServers) inflict(f ensemble.Fault, member int) (undo func(), err error) {
 	switch {
 	case f.Kind == strike.Lag:
-		return s.lag(member, time.Duration(f.DelayMS)*time.Millisecond)
+		return func() { s.Lag(member, false) }, s.Lag(member, true)
 	case slices.Contains(strike.Faults(strike.OnServe), f.Kind):
 		s.Hurt(f.Kind, member, true)
 		return func() { s.Hurt(f.Kind, member, false) }, nil
 	}
 	return nil, errors.New("the servers of --serve have no links that could be cut")
-}
-
-// lag lets a member hear of everything once a delay, so at most that late.
-func (s *servedServers) lag(member int, delay time.Duration) (undo func(), err error) {
-	if err := s.Lag(member, true); err != nil {
-		return nil, err
-	}
-	late, stop := context.WithCancel(context.Background())
-	var ended sync.WaitGroup
-	ended.Go(func() {
-		hears := time.NewTicker(delay)
-		defer hears.Stop()
-		for {
-			select {
-			case <-hears.C:
-				s.Lag(member, false)
-				s.Lag(member, true)
-			case <-late.Done():
-				s.Lag(member, false)
-				return
-			}
-		}
-	})
-	return func() { stop(); ended.Wait() }, nil
 }
 
 // HealAll implements [live.Servers].

@@ -34,9 +34,6 @@ type Way struct {
 	Variant     string
 	Least, Most float64
 
-	// Size is of a lag of real servers, in milliseconds.
-	Size int
-
 	at moment
 	do Effect
 	by Where
@@ -194,10 +191,7 @@ var rows = []row{
 	{
 		name: Lag, servers: 2,
 		help: "a server falls behind, so its clients read old data",
-		ways: []Way{
-			hurt("", 0.1, 1.5),
-			{by: OnEnsemble, Size: 50}, {by: OnEnsemble, Size: 200}, {by: OnEnsemble, Size: 500},
-		},
+		ways: []Way{hurt("", 0.1, 1.5), {by: OnEnsemble}},
 	},
 	{name: Leader, help: "any of these is aimed at the leader"},
 	{
