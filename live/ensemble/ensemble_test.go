@@ -42,21 +42,32 @@ func start(t *testing.T, options ensemble.Options) *ensemble.Ensemble {
 	return e
 }
 
-// startPrompt starts servers that soon notice a fault: they bear silence for half a second, or, on a busy machine, for
-// half of the time that they took to start. With less they would elect one leader after the other there.
-func startPrompt(t *testing.T, start func(*testing.T, ensemble.Options) *ensemble.Ensemble, nodes int) *ensemble.Ensemble {
+// shared is three servers for all tests that leave them well. They bear silence for two seconds.
+var shared *ensemble.Ensemble
+
+// three returns the shared servers, when they are well.
+func three(t *testing.T) *ensemble.Ensemble {
 	t.Helper()
-	const tick = 100 * time.Millisecond
-	options := ensemble.Options{Nodes: nodes, Tick: tick, SyncLimit: 5}
-	began := time.Now()
-	e := start(t, options)
-	if ticks := int(time.Since(began) / 2 / tick); ticks > options.SyncLimit {
-		must(t, e.Stop())
-		options.SyncLimit = ticks
-		e = start(t, options)
+	needsServers(t)
+	if shared == nil {
+		e, err := ensemble.Start(context.Background(), ensemble.Options{Nodes: 3, SyncLimit: syncLimit,
+			Config: ensembletest.Options(1).Config, StartTimeout: testkit.Hang})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared = e
 	}
-	return e
+	must(t, shared.WaitServing(t.Context()))
+	t.Cleanup(func() {
+		if t.Failed() {
+			tellLogs(t, shared)
+		}
+	})
+	return shared
 }
+
+// syncLimit is that of the shared servers, in ticks of 100 ms.
+const syncLimit = 20
 
 // tellLogs shows the end of what each server has logged.
 func tellLogs(t *testing.T, e *ensemble.Ensemble) {
@@ -83,31 +94,24 @@ func gone(pid int) bool {
 }
 
 func TestStartServeStop(t *testing.T) {
-	for _, nodes := range []int{1, 3} {
-		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
-			dir := t.TempDir()
-			t.Setenv("TMPDIR", dir)
-			e := start(t, ensemble.Options{Nodes: nodes})
-			if len(e.Servers()) != nodes {
-				t.Errorf("servers %q, want %d", e.Servers(), nodes)
-			}
-			serves(t, e)
-			started := pids(e)
-			if len(started) != nodes {
-				t.Errorf("pids %v, want %d", started, nodes)
-			}
-			if err := errors.Join(e.Stop(), e.Stop()); err != nil {
-				t.Error(err)
-			}
-			for _, pid := range started {
-				if !gone(pid) {
-					t.Errorf("pid %d still runs", pid)
-				}
-			}
-			wantEntries(t, dir)
-			wantError(t, e.Member(0).Restart(t.Context()), "server.1", "has been stopped")
-		})
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	e := start(t, ensemble.Options{})
+	serves(t, e)
+	started := pids(e)
+	if len(e.Servers()) != 1 || len(started) != 1 {
+		t.Errorf("servers %q, pids %v", e.Servers(), started)
 	}
+	if err := errors.Join(e.Stop(), e.Stop()); err != nil {
+		t.Error(err)
+	}
+	for _, pid := range started {
+		if !gone(pid) {
+			t.Errorf("pid %d still runs", pid)
+		}
+	}
+	wantEntries(t, dir)
+	wantError(t, e.Member(0).Restart(t.Context()), "server.1", "has been stopped")
 }
 
 // writes counts, so that each has a path of its own.
@@ -275,7 +279,7 @@ func TestStartIsNotDeceivedByAnotherZooKeeper(t *testing.T) {
 }
 
 func TestHurt(t *testing.T) {
-	e := start(t, ensemble.Options{Nodes: 3})
+	e := three(t)
 	t.Run("stop the leader", func(t *testing.T) { stopLeader(t, e) })
 	t.Run("stop while paused", func(t *testing.T) {
 		m := e.Member(0)

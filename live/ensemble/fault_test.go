@@ -128,7 +128,7 @@ func wantStruck(t *testing.T, e *ensemble.Ensemble, struck *ensemble.Struck, rol
 
 // Faults of processes on one ensemble, each healed after.
 func TestProcesses(t *testing.T) {
-	e := startPrompt(t, start, 3)
+	e := three(t)
 	all := []ensemble.Fault{
 		fault(strike.Kill, ensemble.Leader), fault(strike.Stop, ensemble.Follower),
 		fault(strike.Kill, ensemble.Follower), fault(strike.Stop, ensemble.Leader),
@@ -168,21 +168,17 @@ func healAll(t *testing.T, e *ensemble.Ensemble) {
 	wantWell(t, e)
 }
 
-// neverComesBack checks that the error of HealAll names a server that cannot be started again. It comes last.
+// neverComesBack checks that the error of HealAll names a server that cannot be started again.
 func neverComesBack(t *testing.T, e *ensemble.Ensemble) {
 	struck := hurt(t, e, fault(strike.Kill, ensemble.Follower))
-	spoil(t, e, struck.Member)
+	config := filepath.Join(e.Dir(), fmt.Sprintf("s%d", struck.Member+1), "zoo.cfg")
+	right, err := os.ReadFile(config)
+	must(t, err)
+	must(t, os.WriteFile(config, []byte("tickTime=soon\n"), 0o644))
 	name := ensemble.Target(struck.Member).String()
 	wantError(t, e.HealAll(testkit.Context(t)), name+" at ", "has ended", "server.log", "Invalid config")
-}
-
-// spoil makes the configuration of a member one that no server starts with.
-func spoil(t *testing.T, e *ensemble.Ensemble, member int) {
-	t.Helper()
-	path := filepath.Join(e.Dir(), fmt.Sprintf("s%d", member+1), "zoo.cfg")
-	if err := os.WriteFile(path, []byte("tickTime=soon\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(config, right, 0o644))
+	must(t, e.Member(struck.Member).Restart(testkit.Context(t)))
 }
 
 // An undo that comes after HealAll does not undo what has happened since.

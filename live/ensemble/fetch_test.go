@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -217,30 +216,24 @@ func TestFetchFromARelease(t *testing.T) {
 	}
 }
 
-// Releases have all jars in lib, with their versions; early ones of 3.5, as those before, have the server's own at
-// the top.
+// Releases have all jars in lib, with their versions.
 func TestStartFromARelease(t *testing.T) {
 	needsServers(t)
 	classpath, err := ensemble.Fetch(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, place := range []string{"lib", "."} {
-		t.Run(place, func(t *testing.T) {
-			home := releaseOf(t, classpath, place)
-			t.Setenv("ZOOKEEPER_HOME", home)
-			found, err := ensemble.Fetch(t.Context())
-			if err != nil || !strings.HasPrefix(found[0], home) {
-				t.Fatalf("found %+v, %v; want what is in %s", found, err, home)
-			}
-			serves(t, start(t, ensemble.Options{}))
-		})
+	home := releaseOf(t, classpath)
+	t.Setenv("ZOOKEEPER_HOME", home)
+	found, err := ensemble.Fetch(t.Context())
+	if err != nil || !strings.HasPrefix(found[0], home) {
+		t.Fatalf("found %+v, %v; want what is in %s", found, err, home)
 	}
+	serves(t, start(t, ensemble.Options{}))
 }
 
-// releaseOf is a folder like that of a release, with links to the jars of the server, of which zookeeper.jar is in
-// place.
-func releaseOf(t *testing.T, classpath []string, place string) (home string) {
+// releaseOf is a folder like that of a release, with links to the jars of the server.
+func releaseOf(t *testing.T, classpath []string) (home string) {
 	t.Helper()
 	home = t.TempDir()
 	err := errors.Join(os.Mkdir(filepath.Join(home, "lib"), 0o755), os.Mkdir(filepath.Join(home, "conf"), 0o755))
@@ -249,20 +242,14 @@ func releaseOf(t *testing.T, classpath []string, place string) (home string) {
 		if !ok {
 			continue
 		}
-		dir := "lib"
-		if serverName.MatchString(name) {
-			name, dir = "zookeeper", place
-		}
 		real, cannot := filepath.EvalSymlinks(jar)
-		err = errors.Join(err, cannot, os.Symlink(real, filepath.Join(home, dir, name+"-9.8.7.jar")))
+		err = errors.Join(err, cannot, os.Symlink(real, filepath.Join(home, "lib", name+"-9.8.7.jar")))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	return home
 }
-
-var serverName = regexp.MustCompile(`^zookeeper(-\d.*)?$`)
 
 func TestStartWithoutJava(t *testing.T) {
 	programs(t, true, nil)

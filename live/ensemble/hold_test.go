@@ -24,8 +24,8 @@ type held struct {
 	writer, reader *zkclient.Client // of the leader, and of the follower
 }
 
-func newHeld(t *testing.T, syncLimit int) *held {
-	h := &held{T: t, ctx: testkit.Context(t), ensemble: start(t, ensemble.Options{Nodes: 3, SyncLimit: syncLimit})}
+func newHeld(t *testing.T) *held {
+	h := &held{T: t, ctx: testkit.Context(t), ensemble: three(t)}
 	var err error
 	h.leader, err = h.ensemble.WaitLeader(h.ctx)
 	h.must(err)
@@ -58,14 +58,16 @@ func (h *held) must(err error) {
 	}
 }
 
-// write makes n more znodes: /1, /2 and so on.
+// write makes more znodes: /1, /2 and so on, below the test's own.
 func (h *held) write(from, to int) {
 	h.Helper()
 	for i := from; i <= to; i++ {
-		_, err := h.writer.Create(fmt.Sprintf("/%d", i), nil, 0, zk.WorldACL(zk.PermAll))
+		_, err := h.writer.Create(h.path(i), nil, 0, zk.WorldACL(zk.PermAll))
 		h.must(err)
 	}
 }
+
+func (h *held) path(i int) string { return fmt.Sprintf("/%s-%d", h.Name(), i) }
 
 // hold holds the member the given number of transactions behind the leader.
 func (h *held) hold(missing int64) {
@@ -79,7 +81,7 @@ func (h *held) hold(missing int64) {
 func (h *held) wantSeen(last int) {
 	h.Helper()
 	for i := 1; i <= last+1; i++ {
-		there, _, err := h.reader.Exists(fmt.Sprintf("/%d", i))
+		there, _, err := h.reader.Exists(h.path(i))
 		h.must(err)
 		if there != (i <= last) {
 			h.Fatalf("that there is /%d is %v, with /%d the last", i, there, last)
@@ -89,7 +91,7 @@ func (h *held) wantSeen(last int) {
 
 // A held follower serves the old state, goes on following, and catches up to where it may.
 func TestHold(t *testing.T) {
-	h := newHeld(t, 100)
+	h := newHeld(t)
 	h.write(1, 1)
 	h.hold(0)
 	h.write(2, 6)
@@ -124,12 +126,11 @@ func TestHold(t *testing.T) {
 // A follower stays one although it is held for longer than SyncLimit ticks, and keeps the quorum: the other follower
 // is not needed.
 func TestHeldFollowerAcknowledges(t *testing.T) {
-	const ticks = 20
-	h := newHeld(t, ticks)
+	h := newHeld(t)
 	h.hold(0)
 	h.must(h.ensemble.Member(3 - h.leader - h.member).Kill())
 	n := 0
-	for began := time.Now(); time.Since(began) < ticks*100*time.Millisecond*5/4; n++ {
+	for began := time.Now(); time.Since(began) < syncLimit*100*time.Millisecond*5/4; n++ {
 		h.write(n+1, n+1)
 		time.Sleep(10 * time.Millisecond) // a held follower may be some thousand transactions behind, not more
 	}
@@ -139,7 +140,7 @@ func TestHeldFollowerAcknowledges(t *testing.T) {
 }
 
 func TestHoldErrors(t *testing.T) {
-	h := newHeld(t, 100)
+	h := newHeld(t)
 	wantError(t, h.ensemble.Hold(h.ctx, h.leader, 0), "it leads")
 	wantError(t, h.ensemble.Hold(h.ctx, 3, 0), "no member 3")
 	zxid, err := h.ensemble.Committed(h.ctx)

@@ -23,7 +23,11 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "no such role:", os.Getenv(role))
 		os.Exit(1)
 	case play == nil:
-		os.Exit(m.Run())
+		status := m.Run()
+		if shared != nil {
+			shared.Stop()
+		}
+		os.Exit(status)
 	}
 	if err := play(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
