@@ -43,7 +43,7 @@ type Config struct {
 	Open      func(ctx context.Context) (*Session, error) // a client of this process; nil if there are none
 	Start     func(ctx context.Context) (*Session, error) // a client in a process of its own; nil if there are none
 	Admin     func(ctx context.Context) (*Session, error) // creates and removes objects; default Open
-	Root      string                                      // parent of all objects, needed; must not exist or be empty
+	Root      string                                      // parent of all objects, needed; must not exist
 	Seed      uint64
 	Until     string        // a property: the run ends when it is seen to be broken
 	Rounds    int           // 0: until Duration is over

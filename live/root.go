@@ -24,28 +24,23 @@ var ErrRoot = errors.New("live: the root path cannot be used")
 // Nothing was judged from then on, and nothing removed.
 var ErrRootLost = errors.New("live: the root path no longer belongs to this run")
 
-// Mark is what a run writes into its root znode, so that it is known as the run's own. Parents are the
-// znodes above that the run had to make, the highest first.
+// Mark is what a run writes into its root znode when it makes it, so that it is known as the run's own.
 type Mark struct {
-	Run     string    `json:"run"`
-	Began   time.Time `json:"began"`
-	Parents []string  `json:"parents,omitempty"`
+	Run   string    `json:"run"`
+	Began time.Time `json:"began"`
 }
 
 // markFormat is the first line of a mark.
 const markFormat = "zktorture root 1\n"
 
-// inUse is the ephemeral znode that marks a root as in use: by the run, or by a removal.
-const inUse = "in-use"
-
-func newMark(parents []string) Mark {
-	return Mark{Run: rand.Text(), Began: time.Now().UTC().Truncate(time.Second), Parents: parents}
+func newMark() Mark {
+	return Mark{Run: rand.Text(), Began: time.Now().UTC().Truncate(time.Second)}
 }
 
 func (m Mark) data() []byte {
 	line, err := json.Marshal(m)
 	if err != nil {
-		panic(err) // texts and a time of today
+		panic(err) // a text and a time of today
 	}
 	return slices.Concat([]byte(markFormat), line, []byte("\n"))
 }
@@ -60,95 +55,67 @@ func parseMark(data []byte) (m Mark, ok bool) {
 	return m, err == nil && m.Run != ""
 }
 
-// ownRoot is a root that a run has made its own.
+// inUse is the ephemeral znode that marks a root as in use: by the run, or by a removal.
+const inUse = "in-use"
+
+// sign is a znode that is in the root as long as it is this run's, since nobody else makes one of that name: a
+// transaction that checks it changes nothing of anybody else's.
+func (m Mark) sign(root string) string { return root + "/run-" + m.Run }
+
+// ownRoot is a root that a run has made.
 type ownRoot struct {
 	Mark
-	root    string
-	version int32    // of the root's data, the mark
-	was     *zk.Stat // of the root before it was marked; nil if it was not there
+	root string
 
 	mu       sync.Mutex
 	sessions map[int64]bool // in which the run has put it in use
 }
 
-// claimTries is how often other clients may change a root while it is claimed or held.
-const claimTries = 5
-
 // ofServers has the servers' quotas and configuration below it, some of which they refuse to delete.
 const ofServers = "/zookeeper"
 
-// claimRoot makes and marks the root path, and what is missing above, all at once or not at all. It refuses
-// a root that holds something already, or is the servers' own.
-func claimRoot(conn recipes.Conn, root string) (c *ownRoot, err error) {
+// claimRoot makes a root, with its mark, below a znode that is there. It refuses one that is there already, or that
+// would be among the servers' own.
+func claimRoot(conn recipes.Conn, root string) (*ownRoot, error) {
 	switch {
 	case root == "/" || path.Clean(root) != root || !strings.HasPrefix(root, "/"):
 		return nil, fmt.Errorf("%w: %q is not a clean absolute path below /", ErrRoot, root)
 	case root == ofServers || strings.HasPrefix(root, ofServers+"/"):
 		return nil, fmt.Errorf("%w: %s is the servers' own, as all of %s is: choose another", ErrRoot, root, ofServers)
 	}
-	c = &ownRoot{Mark: newMark(nil), root: root, sessions: map[int64]bool{}}
-	for range claimTries {
-		if err = c.try(conn); !changedMeanwhile(err) {
-			break
-		}
+	c := &ownRoot{Mark: newMark(), root: root, sessions: map[int64]bool{}}
+	c.note(conn.SessionID())
+	_, err := conn.Multi(creation(root, c.data(), zk.FlagPersistent), creation(c.sign(), nil, zk.FlagPersistent),
+		creation(c.inUse(), nil, zk.FlagEphemeral))
+	switch err {
+	case zk.ErrNoNode:
+		return nil, fmt.Errorf("%w: there is no %s to make it in: make that first, or choose another", ErrRoot, path.Dir(root))
+	case zk.ErrNodeExists:
+		err = c.refusal(conn)
 	}
-	if err != nil && !errors.Is(err, ErrRoot) {
-		err = fmt.Errorf("%w: %s: %w", ErrRoot, root, err)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrRoot, root, err)
 	}
-	return c, err
+	return c, nil
 }
 
-func changedMeanwhile(err error) bool {
-	return err == zk.ErrNodeExists || err == zk.ErrNoNode || err == zk.ErrBadVersion
-}
-
-// try makes and marks the root, unless an earlier try has done so and its reply was lost.
-func (c *ownRoot) try(conn recipes.Conn) (err error) {
-	data, stat, err := conn.Get(c.root)
-	switch mark, marked := parseMark(data); {
-	case err == zk.ErrNoNode:
-		stat = nil
+// refusal says why a root that is there is not the run's; nil if it is, and the reply was lost.
+func (c *ownRoot) refusal(conn recipes.Conn) error {
+	data, _, err := conn.Get(c.root)
+	mark, marked := parseMark(data)
+	switch {
 	case err != nil:
 		return err
-	case marked && mark.Run == c.Run:
-		c.Mark, c.version = mark, stat.Version
+	case mark.Run == c.Run:
 		return nil
+	case marked:
+		return fmt.Errorf("it is that of run %s, begun %s: choose another, or remove it by torture clean",
+			mark.Run, mark.Began.Format(time.RFC3339))
 	}
-	if c.Parents, err = missingAbove(conn, c.root); err != nil {
-		return err
-	}
-	ops, err := c.ops(data, stat)
-	if err != nil {
-		return err
-	}
-	c.note(conn.SessionID())
-	_, err = conn.Multi(ops...)
-	return err
+	return errors.New("it is there already: choose another")
 }
 
-// ops is the transaction that makes a root, over what is there: nothing, if stat is nil.
-func (c *ownRoot) ops(data []byte, stat *zk.Stat) (ops []any, err error) {
-	for _, parent := range c.Parents {
-		ops = append(ops, creation(parent, nil, zk.FlagPersistent))
-	}
-	if c.was = stat; stat == nil {
-		ops = append(ops, creation(c.root, c.data(), zk.FlagPersistent))
-		c.version = 0
-	} else {
-		if err := unused(c.root, data, stat); err != nil {
-			return nil, err
-		}
-		ops = append(ops, &zk.SetDataRequest{Path: c.root, Data: c.data(), Version: stat.Version})
-		c.version = stat.Version + 1
-	}
-	return append(ops, creation(c.sign(), nil, zk.FlagPersistent), creation(c.inUse(), nil, zk.FlagEphemeral)), nil
-}
-
-// sign is a znode that is in the root as long as it is this run's, since nobody else makes one of that name: a
-// transaction that checks it changes nothing of anybody else's.
 func (c *ownRoot) sign() string { return c.Mark.sign(c.root) }
-
-func (m Mark) sign(root string) string { return root + "/run-" + m.Run }
 
 func (c *ownRoot) inUse() string { return c.root + "/" + inUse }
 
@@ -182,10 +149,17 @@ func (c *ownRoot) noted(session int64) bool {
 	return c.sessions[session]
 }
 
+// triesMax is how often other clients may change a root while it is held or removed.
+const triesMax = 20
+
+func changedMeanwhile(err error) bool {
+	return err == zk.ErrNodeExists || err == zk.ErrNoNode || err == zk.ErrBadVersion || err == zk.ErrNotEmpty
+}
+
 // hold sees that the root is the run's, and in use by the present session, also when that is another one than
 // before. Whoever removes a root removes its sign first, so nobody has removed anything of one that is the run's.
 func (c *ownRoot) hold(conn recipes.Conn) error {
-	for range claimTries {
+	for range triesMax {
 		there, stat, err := conn.Exists(c.inUse())
 		if err != nil {
 			return err
@@ -242,41 +216,9 @@ func below(root, p string) (paths []string) {
 	return paths
 }
 
-// missingAbove returns the znodes above a path that do not exist, the highest first.
-func missingAbove(conn recipes.Conn, root string) (missing []string, err error) {
-	for above := path.Dir(root); above != "/"; above = path.Dir(above) {
-		exists, _, err := conn.Exists(above)
-		if err != nil {
-			return nil, err
-		}
-		if exists {
-			break
-		}
-		missing = append(missing, above)
-	}
-	slices.Reverse(missing)
-	return missing, nil
-}
-
 func creation(path string, data []byte, flags int32) *zk.CreateRequest {
 	return &zk.CreateRequest{Path: path, Data: data, Flags: flags, Acl: zk.WorldACL(zk.PermAll)}
 }
-
-// unused returns an error for a znode that holds something.
-func unused(root string, data []byte, stat *zk.Stat) error {
-	mark, marked := parseMark(data)
-	switch {
-	case marked:
-		return fmt.Errorf("%w: %s is that of run %s, begun %s: choose another, or remove it by torture clean",
-			ErrRoot, root, mark.Run, mark.Began.Format(time.RFC3339))
-	case stat.NumChildren > 0 || len(data) > 0:
-		return fmt.Errorf("%w: %s exists and is not empty: choose another", ErrRoot, root)
-	}
-	return nil
-}
-
-// removeTries is how often other clients may add to a tree during its removal, or change it.
-const removeTries = 20
 
 // removeMax is how many znodes are removed in one transaction.
 const removeMax = 200
@@ -284,13 +226,12 @@ const removeMax = 200
 // remove removes a znode below the root and what is below it, as it is seen, if the root is still the run's; it
 // is not an error if it is not there.
 func (c *ownRoot) remove(conn recipes.Conn, p string) error {
-	for range removeTries {
+	for range triesMax {
 		nodes, err := walk(conn, p)
 		if err != nil || len(nodes) == 0 {
 			return err
 		}
-		err = c.removeNodes(conn, nodes)
-		if err != zk.ErrNotEmpty && !changedMeanwhile(err) {
+		if err := c.removeNodes(conn, nodes); !changedMeanwhile(err) {
 			return err
 		}
 		if err := c.held(conn); err != nil {
@@ -313,74 +254,33 @@ func (c *ownRoot) removeNodes(conn recipes.Conn, nodes []leftNode) error {
 	return nil
 }
 
-// release removes the root, if it is still the run's, and the znodes that were made above it, if nobody else has begun
-// to use them. A root that was there before is emptied.
+// release removes the root, if it is still the run's.
 func (c *ownRoot) release(conn recipes.Conn) error {
-	err := c.tryRelease(conn)
+	err := errors.New("another program keeps adding to it")
+	for range triesMax {
+		released := c.releaseOnce(conn)
+		if !changedMeanwhile(released) {
+			err = released
+			break
+		}
+		if there, _, gone := conn.Exists(c.root); gone == nil && !there { // it was done, and the reply was lost
+			return nil
+		}
+	}
 	if err != nil && !errors.Is(err, ErrRootLost) {
 		return fmt.Errorf("live: the root path %s could not be removed: %w: do it later by torture clean", c.root, err)
 	}
 	return err
 }
 
-func (c *ownRoot) tryRelease(conn recipes.Conn) error {
-	parents := c.Parents // that may go with it
-	for range removeTries {
-		err := c.releaseOnce(conn, parents)
-		if err == nil || err != zk.ErrNotEmpty && !changedMeanwhile(err) {
-			return err
-		}
-		there, stat, err := conn.Exists(c.root)
-		switch {
-		case err != nil:
-			return err
-		case !there || c.was != nil && errors.Is(c.held(conn), ErrRootLost): // it was done, and the reply was lost
-			return nil
-		case stat.NumChildren <= signs && len(parents) > 0:
-			parents = parents[1:] // another client may have begun to use it
-		}
-	}
-	return errors.New("another program keeps adding to it")
-}
-
-// signs is the number of znodes of a root that name its owner.
-const signs = 2
-
-// releaseOnce empties the root, and removes it with some of its parents.
-func (c *ownRoot) releaseOnce(conn recipes.Conn, parents []string) error {
+// releaseOnce empties the root, and removes it.
+func (c *ownRoot) releaseOnce(conn recipes.Conn) error {
 	if err := c.hold(conn); err != nil {
 		return err
 	}
-	if err := c.empty(conn); err != nil {
-		return err
-	}
-	ops := []any{
-		&zk.DeleteRequest{Path: c.inUse(), Version: -1}, &zk.DeleteRequest{Path: c.sign(), Version: 0},
-		unmarking(c.root, c.version, c.was != nil),
-	}
-	for _, parent := range slices.Backward(parents) {
-		ops = append(ops, &zk.DeleteRequest{Path: parent, Version: 0})
-	}
-	_, err := conn.Multi(ops...)
-	return err
-}
-
-// unmarking is the request that ends a root: one that was there before its mark is kept, without data as it was.
-func unmarking(root string, version int32, keep bool) any {
-	if keep {
-		return &zk.SetDataRequest{Path: root, Version: version}
-	}
-	return &zk.DeleteRequest{Path: root, Version: version}
-}
-
-// empty removes the znodes below the root, except those that name its owner.
-func (c *ownRoot) empty(conn recipes.Conn) error {
-	names, stat, err := conn.Children(c.root)
+	names, _, err := conn.Children(c.root)
 	if err != nil {
 		return err
-	}
-	if stat.Version != c.version {
-		return errors.Join(errors.New("another program has written to it"), c.held(conn))
 	}
 	for _, name := range names {
 		if at := c.root + "/" + name; at != c.sign() && at != c.inUse() {
@@ -388,6 +288,162 @@ func (c *ownRoot) empty(conn recipes.Conn) error {
 				return err
 			}
 		}
+	}
+	_, err = conn.Multi(&zk.DeleteRequest{Path: c.inUse(), Version: -1}, &zk.DeleteRequest{Path: c.sign(), Version: 0},
+		&zk.DeleteRequest{Path: c.root, Version: 0})
+	if err == zk.ErrBadVersion {
+		return errors.New("another program has written to it")
+	}
+	return err
+}
+
+// LeftRoot is a root that a run has made, and what is below it. Runs remove theirs when they end; one that was killed
+// could not.
+type LeftRoot struct {
+	Mark
+	Path     string
+	Sessions []int64    // that own ephemeral znodes below: live clients, sorted
+	nodes    []leftNode // the root is the last
+}
+
+// leftNode is a znode as it was seen.
+type leftNode struct {
+	path    string
+	version int32
+	czxid   int64
+	owner   int64 // 0 if it is not ephemeral
+}
+
+// Nodes is how many znodes there are, the root and all below it.
+func (r LeftRoot) Nodes() int { return len(r.nodes) }
+
+// leftMax is how many znodes a root may have so that it is listed.
+const leftMax = 1 << 20
+
+// FindLeftRoots returns the marked roots directly below a path, by path. What may not be read is none. The error is for
+// all that are marked and cannot be removed; the others are returned all the same.
+func FindLeftRoots(conn recipes.Conn, above string) (found []LeftRoot, err error) {
+	names, _, err := conn.Children(above)
+	if err != nil {
+		return nil, fmt.Errorf("live: %s: %w", above, err)
+	}
+	slices.Sort(names)
+	var all error
+	for _, name := range names {
+		at := path.Join(above, name)
+		data, _, err := conn.Get(at)
+		if _, marked := parseMark(data); err == zk.ErrNoNode || err == zk.ErrNoAuth || err == nil && !marked {
+			continue
+		}
+		if r, err := ReadLeftRoot(conn, at); err == nil {
+			found = append(found, r)
+		} else {
+			all = errors.Join(all, err)
+		}
+	}
+	return found, all
+}
+
+// ReadLeftRoot returns the root at a path. It is an [ErrRoot] if no run has made it: a run's root has had its mark from
+// the beginning, so that what is below is younger.
+func ReadLeftRoot(conn recipes.Conn, root string) (LeftRoot, error) {
+	data, stat, err := conn.Get(root)
+	if err != nil {
+		return LeftRoot{}, fmt.Errorf("live: %s: %w", root, err)
+	}
+	mark, marked := parseMark(data)
+	switch {
+	case !marked:
+		return LeftRoot{}, fmt.Errorf("%w: %s has no mark of a run", ErrRoot, root)
+	case stat.Mzxid != stat.Czxid:
+		return LeftRoot{}, fmt.Errorf("%w: %s is older than its mark: no run has made it", ErrRoot, root)
+	}
+	r := LeftRoot{Mark: mark, Path: root}
+	if r.nodes, err = walk(conn, root); err != nil {
+		return LeftRoot{}, err
+	}
+	if len(r.nodes) == 0 {
+		return LeftRoot{}, fmt.Errorf("live: %s: %w", root, zk.ErrNoNode)
+	}
+	for _, n := range r.nodes {
+		if n.owner != 0 {
+			r.Sessions = append(r.Sessions, n.owner)
+		}
+	}
+	slices.Sort(r.Sessions)
+	r.Sessions = slices.Compact(r.Sessions)
+	return r, nil
+}
+
+// walk returns a znode and what is below it, the lowest first; none if it is not there.
+func walk(conn recipes.Conn, p string) (nodes []leftNode, err error) {
+	err = walkBelow(conn, p, &nodes)
+	return nodes, err
+}
+
+func walkBelow(conn recipes.Conn, p string, nodes *[]leftNode) error {
+	names, stat, err := conn.Children(p)
+	if err == zk.ErrNoNode {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("live: %s: %w", p, err)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := walkBelow(conn, p+"/"+name, nodes); err != nil {
+			return err
+		}
+	}
+	if *nodes = append(*nodes, leftNode{p, stat.Version, stat.Czxid, stat.EphemeralOwner}); len(*nodes) > leftMax {
+		return fmt.Errorf("live: below %s there are more than %d znodes: remove some by hand", p, leftMax)
+	}
+	return nil
+}
+
+// Remove removes what was seen, as it was seen. It refuses a root with living sessions, or that is another one by now,
+// and stops at a znode that has changed since, or has got another below it. Meanwhile the root is in use, so that the
+// run, if it lives after all, knows that it has lost it.
+func (r LeftRoot) Remove(conn recipes.Conn) error {
+	if len(r.Sessions) > 0 {
+		return fmt.Errorf("%w: %s is in use by %d sessions", ErrRoot, r.Path, len(r.Sessions))
+	}
+	lock := r.Path + "/" + inUse
+	_, err := conn.Create(lock, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	if err == zk.ErrNodeExists {
+		return fmt.Errorf("%w: %s is in use again", ErrRoot, r.Path)
+	}
+	if err != nil {
+		return fmt.Errorf("live: %s: %w", lock, err)
+	}
+	err = r.remove(conn, lock)
+	if err != nil {
+		conn.Delete(lock, -1)
+	}
+	return err
+}
+
+func (r LeftRoot) remove(conn recipes.Conn, lock string) error {
+	there, stat, err := conn.Exists(r.Path)
+	if err != nil {
+		return fmt.Errorf("live: %s: %w", r.Path, err)
+	}
+	nodes, root := r.nodes[:len(r.nodes)-1], r.nodes[len(r.nodes)-1]
+	if !there || stat.Czxid != root.czxid || stat.Version != root.version {
+		return fmt.Errorf("%w: %s is not the one that was looked at: another program has made it again", ErrRoot, r.Path)
+	}
+	// The sign goes first, so that the run, if it lives after all, knows that something may be missing.
+	if i := slices.IndexFunc(nodes, func(n leftNode) bool { return n.path == r.sign(r.Path) }); i >= 0 {
+		nodes = slices.Concat(nodes[i:i+1], nodes[:i], nodes[i+1:])
+	}
+	for _, n := range nodes {
+		if err := conn.Delete(n.path, n.version); err != nil && err != zk.ErrNoNode {
+			return fmt.Errorf("live: %s: another client uses it: %w", n.path, err)
+		}
+	}
+	_, err = conn.Multi(&zk.DeleteRequest{Path: lock, Version: -1}, &zk.DeleteRequest{Path: r.Path, Version: root.version})
+	if err != nil {
+		return fmt.Errorf("live: %s: another client uses it: %w", r.Path, err)
 	}
 	return nil
 }

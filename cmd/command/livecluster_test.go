@@ -124,8 +124,8 @@ func TestLiveTouchesNothingElse(t *testing.T) {
 		args   []string
 	}{
 		{"/", console.ExitOK, []string{"lock", "--servers", e.ConnectString(), "--episodes", "40"}},
-		{"/", console.ExitOK, []string{"queue", "--servers", e.ConnectString(), "--episodes", "40",
-			"--root", "/made/for/this"}},
+		{"/app", console.ExitOK, []string{"queue", "--servers", e.ConnectString(), "--episodes", "40",
+			"--root", "/app/this"}},
 		{"/app", console.ExitOK, []string{"counter", "--servers", e.ConnectString() + "/app", "--episodes", "20",
 			"--faults", "none"}},
 		{"/mine/tortured", console.ExitOK, []string{"election", "--servers", e.ConnectString() + "/mine/tortured",

@@ -14,6 +14,7 @@ import (
 	"github.com/zktorture/zktorture/internal/testkit"
 	_ "github.com/zktorture/zktorture/internal/testkit/broken"
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -56,7 +57,7 @@ func TestMain(m *testing.M) {
 	}
 	name, arg, _ := strings.Cut(os.Getenv(role), " ")
 	if name == "" {
-		os.Exit(m.Run())
+		ensembletest.Main(m)
 	}
 	if err := roles[name](arg); err != nil {
 		fmt.Fprintln(os.Stderr, err)

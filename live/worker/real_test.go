@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,10 +33,10 @@ import (
 // expires is the timeout of sessions that are to expire.
 const expires = 4 * time.Second
 
-// realServers starts a real ZooKeeper, and an observer of it.
+// realServers is a real ZooKeeper, and an observer of it.
 func realServers(t *testing.T) (*ensemble.Ensemble, *zkclient.Client) {
 	t.Helper()
-	e := ensembletest.Start(t, 1)
+	e := ensembletest.Share(t, 1)
 	return e, ensembletest.Witness(t, e.ConnectString())
 }
 
@@ -46,7 +47,7 @@ func notShort(t *testing.T) {
 
 // run runs rounds of a recipe that is served by a command.
 func run(t *testing.T, e *ensemble.Ensemble, observer *zkclient.Client, kind, command string, rounds int,
-	patience time.Duration) (sim.Result, linearizability.History) {
+	until string) (sim.Result, linearizability.History) {
 	t.Helper()
 	w, err := worker.Find(kind, "exec:worker")
 	if err != nil {
@@ -69,8 +70,8 @@ func run(t *testing.T, e *ensemble.Ensemble, observer *zkclient.Client, kind, co
 			}
 			return live.RemoteSession(c, observer), nil
 		},
-		Root: "/t", Seed: 1, Rounds: rounds, Clients: 2, Ops: 4, Workers: 1, Patience: patience,
-		History: &history,
+		Root: "/" + path.Base(t.Name()), Seed: 1, Rounds: rounds, Clients: 2, Ops: 4, Workers: 1, Patience: testkit.Hang,
+		Until: until, History: &history,
 	})
 	if err := errors.Join(err, context.Cause(ctx)); err != nil {
 		t.Fatal(err)
@@ -105,14 +106,17 @@ func messages(r sim.Result) (text string) {
 // Our own recipes pass in processes of their own, and a broken one is caught.
 func TestOursOnRealServers(t *testing.T) {
 	e, observer := realServers(t)
-	rounds := testkit.Sized(6, 15)
-	for kind, op := range map[string]string{
-		"lock": "acquire", "queue": "offer", "counter": "add", "election": "elected",
-		"rwlock": "acquire", "semaphore": "acquire", "barrier": "wait",
-		"lockingqueue": "claim", "membership": "join", "doublebarrier": "enter",
-		"registry": "register", "cache": "next", "ids": "lease", "shards": "share",
-	} {
-		r, h := run(t, e, observer, kind, inRole("recipe", "ours"), rounds, testkit.Hang)
+	rounds := testkit.Sized(3, 15)
+	some := map[string]string{ // the others are shown by TestDetourChangesNothing
+		"lock": "acquire", "queue": "offer", "membership": "join", "doublebarrier": "enter", "registry": "register",
+	}
+	all := map[string]string{
+		"counter": "add", "election": "elected", "rwlock": "acquire", "semaphore": "acquire", "barrier": "wait",
+		"lockingqueue": "claim", "cache": "next", "ids": "lease", "shards": "share",
+	}
+	maps.Copy(all, some)
+	for kind, op := range testkit.Sized(some, all) {
+		r, h := run(t, e, observer, kind, inRole("recipe", "ours"), rounds, "")
 		times, failed := done(h, op)
 		t.Logf("%s: %d operations in %v", kind, r.Operations, r.Elapsed)
 		if r.Verdict != sim.VerdictOK || r.Episodes != rounds || times < rounds {
@@ -121,7 +125,7 @@ func TestOursOnRealServers(t *testing.T) {
 		}
 	}
 	testkit.Until(t, "a broken lock is caught", func() bool {
-		r, _ := run(t, e, observer, "lock", inRole("recipe", "broken"), 30, time.Second)
+		r, _ := run(t, e, observer, "lock", inRole("recipe", "broken"), 30, "exclusion")
 		t.Logf("a broken lock: %d operations in %v%s", r.Operations, r.Elapsed, messages(r))
 		return slices.ContainsFunc(r.Violations,
 			func(f sim.Found) bool { return strings.HasPrefix(f.Property, "exclusion") })
@@ -254,27 +258,32 @@ func TestLibraries(t *testing.T) {
 // of which at least Curator's may call a queue empty that never was: it lists once, and others take what it saw.
 // Kazoo's locks with readers block each other for ever, and double barriers of both mix rounds: they only begin.
 func TestForeignRecipes(t *testing.T) {
+	e, observer := realServers(t)
 	sound := map[string]string{ // and an operation of each
 		"lock": "acquire", "semaphore": "acquire", "election": "elected", "queue": "offer", "counter": "add",
 		"barrier": "wait",
 	}
 	for name, of := range map[string]struct {
 		command func(*testing.T) string
-		also    map[string]string
+		own     map[string]string // kinds …
+		some    []string          // … and those of the sound ones that are tried each time
 	}{
-		"kazoo":   {kazoo, map[string]string{"lockingqueue": "claim", "membership": "join"}},
-		"curator": {curator, map[string]string{"rwlock": "racquire"}},
+		"kazoo":   {kazoo, map[string]string{"lockingqueue": "claim", "membership": "join"}, []string{"lock", "queue"}},
+		"curator": {curator, map[string]string{"rwlock": "racquire"}, []string{"semaphore", "election", "counter"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			command := of.command(t)
-			e, observer := realServers(t)
-			maps.Copy(of.also, sound)
-			for kind, op := range of.also {
-				r, h := run(t, e, observer, kind, command, 10, testkit.Hang)
+			kinds := maps.Clone(sound)
+			maps.DeleteFunc(kinds, func(kind, _ string) bool { return !testkit.Thorough() && !slices.Contains(of.some, kind) })
+			maps.Copy(kinds, of.own)
+			rounds := testkit.Sized(4, 10)
+			for kind, op := range kinds {
+				r, h := run(t, e, observer, kind, command, rounds, "")
 				times, failed := done(h, op)
 				t.Logf("%s: %s, %d operations, %s %d times, %d failed, %v", kind, r.Verdict, r.Operations, op, times,
 					failed, r.Elapsed.Round(time.Millisecond))
-				if r.Verdict != sim.VerdictOK && kind != "queue" || times < 5 {
+				if r.Verdict != sim.VerdictOK && kind != "queue" || times < rounds/2 {
 					t.Errorf("%s: %s (%s), %s %d times, %d operations failed%s", kind, r.Verdict, r.Reason, op, times,
 						failed, messages(r))
 				}
@@ -286,7 +295,7 @@ func TestForeignRecipes(t *testing.T) {
 					Command: command, Kind: kind, Servers: e.ConnectString(), SessionTimeout: ensembletest.Lasting,
 				})
 				for _, op := range ops {
-					together(t, c, op, map[string]int{"enter": 2, "leave": 2}[op])
+					together(t, c, "/"+name+"-o", op, map[string]int{"enter": 2, "leave": 2}[op])
 				}
 			}
 			_, err := worker.Start(t.Context(),
@@ -298,12 +307,12 @@ func TestForeignRecipes(t *testing.T) {
 }
 
 // together has a number of users carry out an operation at the same time; one, if it is 0.
-func together(t *testing.T, c *worker.Client, op string, users int) {
+func together(t *testing.T, c *worker.Client, path, op string, users int) {
 	t.Helper()
 	var all sync.WaitGroup
 	for user := range max(users, 1) {
 		all.Go(func() {
-			if _, err := c.Do(testkit.Context(t), worker.Call{User: user, Path: "/t/o", Op: op}); err != nil {
+			if _, err := c.Do(testkit.Context(t), worker.Call{User: user, Path: path, Op: op}); err != nil {
 				t.Errorf("%s: %v", op, err)
 			}
 		})
@@ -314,18 +323,17 @@ func together(t *testing.T, c *worker.Client, op string, users int) {
 // A holder that sleeps for longer than its session lasts is replaced, has been told so when it wakes up, and has
 // the smaller token; one that is killed is replaced, too, and its next process holds nothing.
 func TestPauseAndKillOnRealServers(t *testing.T) {
-	for name, command := range map[string]func(*testing.T) string{
-		"ours":    func(*testing.T) string { return inRole("recipe", "ours") },
-		"kazoo":   kazoo,
-		"curator": curator,
-	} {
+	e, observer := realServers(t)
+	ours := func(*testing.T) string { return inRole("recipe", "ours") }
+	some := map[string]func(*testing.T) string{"ours": ours, "kazoo": kazoo}
+	all := map[string]func(*testing.T) string{"ours": ours, "kazoo": kazoo, "curator": curator}
+	for name, command := range testkit.Sized(some, all) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			command := command(t)
-			e, observer := realServers(t)
 			sleeper, other := client(t, e, command, expires), client(t, e, command, expires)
-			path := "/t/lock"
-			for _, p := range []string{"/t", path} {
+			path := "/" + name + "/lock"
+			for _, p := range []string{"/" + name, path} {
 				observer.Create(p, nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
 			}
 			first := acquire(t, sleeper, path)
@@ -383,24 +391,25 @@ func acquire(t *testing.T, c *worker.Client, path string) worker.Answer {
 
 // A worker that gives up does, in each of the examples.
 func TestForeignCancel(t *testing.T) {
+	e, _ := realServers(t)
 	for name, command := range map[string]func(*testing.T) string{"kazoo": kazoo, "curator": curator} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			command := command(t)
-			e, _ := realServers(t)
 			holder, waiter := client(t, e, command, ensembletest.Lasting), client(t, e, command, ensembletest.Lasting)
-			held := acquire(t, holder, "/lock")
+			held := acquire(t, holder, "/"+name)
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
-			if _, err := waiter.Do(ctx, worker.Call{Path: "/lock", Op: "acquire"}); err == nil {
+			if _, err := waiter.Do(ctx, worker.Call{Path: "/" + name, Op: "acquire"}); err == nil {
 				t.Error("two hold the lock")
 			}
 			if pid, alive := waiter.Pid(); !alive || pid == 0 {
 				t.Error("it did not give up, and was killed")
 			}
-			if _, err := holder.Do(t.Context(), worker.Call{Path: "/lock", Op: "release", Incarnation: held.Incarnation}); err != nil {
+			if _, err := holder.Do(t.Context(), worker.Call{Path: "/" + name, Op: "release", Incarnation: held.Incarnation}); err != nil {
 				t.Error(err)
 			}
-			acquire(t, waiter, "/lock")
+			acquire(t, waiter, "/"+name)
 		})
 	}
 }

@@ -71,7 +71,6 @@ func (cmd *CleanCmd) find(conn recipes.Conn, chroot string) ([]live.LeftRoot, er
 // clean lists roots, and removes them if allowed; others is the error of finding the rest.
 func (cmd *CleanCmd) clean(c *console.Context, conn recipes.Conn, roots []live.LeftRoot, others error) error {
 	var all error
-	var removed []live.LeftRoot
 	idle := 0
 	for _, root := range roots {
 		about := fmt.Sprintf("%s: run %s, begun %v ago, %d znodes", root.Path, root.Run,
@@ -87,12 +86,10 @@ func (cmd *CleanCmd) clean(c *console.Context, conn recipes.Conn, roots []live.L
 				all = errors.Join(all, err)
 				continue
 			}
-			removed = append(removed, root)
 			fmt.Fprintln(c.Stdout, about+": removed")
 		}
 		idle++
 	}
-	live.RemoveParents(conn, removed)
 	if len(roots) == 0 && others == nil {
 		fmt.Fprintln(c.Stdout, "no run has left anything here")
 	} else if idle > 0 && !cmd.Yes {

@@ -35,7 +35,7 @@ type LiveCmd struct {
 	Start    int           `placeholder:"NUMBER" help:"Start 1, 3 or 5 ZooKeeper servers on this machine (Java is needed), and stop them at the end." range:"1,3,5"`
 	Serve    int           `placeholder:"NUMBER" help:"Start 1, 3 or 5 servers such as torture serve has, in memory: no Java is needed." range:"1,3,5"`
 	Servers  string        `placeholder:"A:2181,…" help:"Use your servers, at these addresses, perhaps with a /chroot. They are never harmed: faults hit clients only."`
-	Root     string        `placeholder:"PATH" help:"With --servers: the path below which all znodes are made. It must be missing or empty, and is removed at the end. Default: a new one."`
+	Root     string        `placeholder:"PATH" help:"With --servers: a znode to be made, below which all others are. It must not exist, and is removed at the end. Default: a new one."`
 	Faults   liveFaults    `default:"all" placeholder:"FAULTS" help:"The faults that may strike: names from torture list with commas between them, all, or none; all,-loss leaves one out. Default: every fault that these servers can have."`
 	Episodes int           `help:"The number of episodes. Default: as many as --duration allows." range:"1.."`
 	Duration time.Duration `help:"How long to run. Default: 30s, or until --episodes are done." range:">0"`
