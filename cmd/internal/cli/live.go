@@ -19,8 +19,8 @@ import (
 	"github.com/zktorture/zktorture/fakezk/wire/strike"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/live/ensemble"
-	"github.com/zktorture/zktorture/live/ensemble/link"
 	"github.com/zktorture/zktorture/live/ensemble/proxy"
+	"github.com/zktorture/zktorture/live/ensemble/proxy/chaosproxy"
 	"github.com/zktorture/zktorture/live/worker"
 	"github.com/zktorture/zktorture/live/zkclient"
 	"github.com/zktorture/zktorture/recipes"
@@ -249,11 +249,11 @@ func closeLink(l live.Link) {
 }
 
 // hurtful is a link that injects a workload's faults.
-type hurtful struct{ *link.Link }
+type hurtful struct{ *chaosproxy.Link }
 
 // newLink puts a link before servers.
 func newLink(way reach.Access, servers string) (hurtful, error) {
-	l, err := link.New(link.Config{Servers: strings.Split(servers, ","), Dial: proxy.Dialer(way.Dial),
+	l, err := chaosproxy.NewLink(chaosproxy.LinkConfig{Servers: strings.Split(servers, ","), Dial: proxy.Dialer(way.Dial),
 		Alone: way.Alone})
 	return hurtful{l}, err
 }

@@ -16,11 +16,15 @@ import (
 	"github.com/zktorture/zktorture/fakezk/wire"
 )
 
-// queueMax is how many frames of one direction may wait in the proxy; see also directionMax.
-const queueMax = 256
+// queueMax is how many frames of one direction may wait in the proxy; then it reads no more, and TCP holds back the sender.
+const queueMax = 64
 
-// greetingMax is the longest first frame of a client, in bytes. It has about fifty.
-const greetingMax = 1 << 12
+// greetingMax is the longest first frame of a client, in bytes. It has about fifty. greetingTime is how long a client may
+// take to send it; then its connection is closed, as in ZooKeeper (zookeeper.nio.sessionlessCnxnTimeout).
+const (
+	greetingMax  = 1 << 12
+	greetingTime = 10 * time.Second
+)
 
 // conn is a connection that is being forwarded.
 type conn struct {
@@ -30,7 +34,6 @@ type conn struct {
 	ends   [2]net.Conn // by direction: where frames come from
 	track  *track
 	valves [2]*valve
-	rooms  [2]*room // by direction
 
 	ctx     context.Context // ends with the connection
 	cancel  context.CancelFunc
@@ -46,8 +49,7 @@ func newConn(p *Proxy, number int, address string, client, server net.Conn) *con
 	ctx, cancel := context.WithCancel(context.Background())
 	return &conn{
 		proxy: p, number: number, server: address, ends: [2]net.Conn{client, server},
-		track: newTrack(&p.waiting, p.cfg.Memory), valves: newValves(), ctx: ctx, cancel: cancel,
-		rooms: [2]*room{newRoom(&p.waiting, p.cfg.Memory), newRoom(&p.waiting, p.cfg.Memory)},
+		track: &track{asked: map[int32][]asked{}}, valves: newValves(), ctx: ctx, cancel: cancel,
 	}
 }
 
@@ -60,9 +62,6 @@ func (c *conn) run() {
 	}
 	both.Wait()
 	c.close()
-	c.rooms[ToServer].leave()
-	c.rooms[ToClient].leave()
-	c.track.leave()
 }
 
 // cut resets both ends: what is on the way is lost.
@@ -97,7 +96,7 @@ func (c *conn) read(d Direction, frames chan<- *Frame) {
 	defer c.gone[d].Store(true)
 	in := bufio.NewReader(c.ends[d])
 	payload, err := c.first(d, in)
-	for ; ; payload, err = c.next(d, in, wire.FrameMax) {
+	for ; ; payload, err = wire.ReadFrame(in, nil, wire.FrameMax) {
 		if err != nil {
 			c.report(d, err)
 			return
@@ -124,37 +123,18 @@ func (c *conn) read(d Direction, frames chan<- *Frame) {
 // first reads the first frame. A client has to send it within the greeting time.
 func (c *conn) first(d Direction, in *bufio.Reader) ([]byte, error) {
 	if d == ToClient {
-		return c.next(d, in, wire.FrameMax)
+		return wire.ReadFrame(in, nil, wire.FrameMax)
 	}
-	c.ends[d].SetReadDeadline(time.Now().Add(c.proxy.cfg.Greeting))
-	payload, err := c.next(d, in, greetingMax)
+	c.ends[d].SetReadDeadline(time.Now().Add(greetingTime))
+	payload, err := wire.ReadFrame(in, nil, greetingMax)
 	c.ends[d].SetReadDeadline(time.Time{})
 	return payload, err
 }
 
-// errCrowded is the error of a frame for which the proxy has no room, or of a request that it cannot remember.
-var errCrowded = errors.New("the proxy's buffers for all connections together are full")
-
-// next reads a frame when there is room for it.
-func (c *conn) next(d Direction, in *bufio.Reader, max int) ([]byte, error) {
-	var buffer []byte
-	if head, err := in.Peek(4); err == nil && binary.BigEndian.Uint32(head) <= uint32(max) {
-		length := int64(binary.BigEndian.Uint32(head))
-		if ok, full := c.rooms[d].take(c.ctx, length); full {
-			c.cut()
-			return nil, errCrowded
-		} else if !ok {
-			return nil, net.ErrClosed
-		}
-		buffer = make([]byte, 0, length) // a buffer that grows would take twice as much
-	}
-	return wire.ReadFrame(in, buffer, max) // a frame that is too long is not read
-}
-
-// report logs what was malformed or broke the proxy's bounds, but not that a connection has ended.
+// report logs what was malformed, or no greeting, but not that a connection has ended.
 func (c *conn) report(d Direction, err error) {
 	var malformed *wire.Error
-	reported := []error{io.ErrUnexpectedEOF, errCrowded, os.ErrDeadlineExceeded}
+	reported := []error{io.ErrUnexpectedEOF, os.ErrDeadlineExceeded}
 	if !errors.As(err, &malformed) && !slices.ContainsFunc(reported, func(e error) bool { return errors.Is(err, e) }) {
 		return
 	}
@@ -170,7 +150,6 @@ func (c *conn) write(d Direction, frames <-chan *Frame) {
 			c.cut() // ends the reader; what is queued is lost
 			return
 		}
-		c.rooms[d].give(int64(len(f.payload)))
 	}
 	if !c.deaf[d].Load() && c.released(d) {
 		c.close()

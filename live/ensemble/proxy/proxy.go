@@ -10,7 +10,6 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk/wire"
@@ -28,14 +27,7 @@ type Config struct {
 	Arrived func(*Frame)
 	// Ended, if set, is called once for each connection that a Director has seen, when it has ended.
 	Ended func(connection int)
-	// Greeting is how long a client may take to send its first frame; then its connection is closed. Default 10 s, as
-	// in ZooKeeper (zookeeper.nio.sessionlessCnxnTimeout).
-	Greeting time.Duration
-	// Memory is how many bytes the proxy may hold, default 128 MB: frames that wait, and what it remembers of requests
-	// until their replies come. A connection whose next frame would make it more is cut. Of one direction of a
-	// connection 1 MB may wait, or one frame. The process takes up to twice as much, because of the garbage collector.
-	Memory int64
-	Log    *slog.Logger // for what is malformed; nil for nothing
+	Log   *slog.Logger // for what is malformed; nil for nothing
 }
 
 // Dialer opens a connection to a server: over TLS, for example.
@@ -60,7 +52,6 @@ type Proxy struct {
 	closed   bool
 	conns    map[int]*conn // by number
 	accepted int
-	waiting  atomic.Int64 // bytes of frames, and of what is remembered
 	session  Session
 }
 
@@ -88,7 +79,6 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Ended == nil {
 		cfg.Ended = func(int) {}
 	}
-	cfg.Greeting, cfg.Memory = cmp.Or(cfg.Greeting, 10*time.Second), cmp.Or(cfg.Memory, 128<<20)
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	return cfg
 }

@@ -3,7 +3,6 @@ package proxy
 import (
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk/wire"
@@ -16,22 +15,6 @@ type track struct {
 	session Session
 	asked   map[int32][]asked // by number, the oldest first; only housekeeping requests share numbers
 	open    int
-	paths   int // bytes of the paths in asked
-
-	all *atomic.Int64 // bytes that the proxy holds; those of asked are among them
-	max int64         // of all
-}
-
-func newTrack(all *atomic.Int64, max int64) *track {
-	return &track{asked: map[int32][]asked{}, all: all, max: max}
-}
-
-// leave forgets what has been asked.
-func (t *track) leave() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.all.Add(-int64(t.paths + t.open*askedBytes))
-	t.asked, t.open, t.paths = nil, 0, 0
 }
 
 // asked is a request without its reply.
@@ -40,14 +23,8 @@ type asked struct {
 	path string
 }
 
-// askedBytes is about what a request without its reply takes beside its path.
-const askedBytes = 100
-
 // openMax bounds the requests without a reply. ZooKeeper's default is a thousand (zookeeper.globalOutstandingLimit).
 const openMax = 1 << 16
-
-// pathsMax bounds the bytes of all their paths.
-const pathsMax = 4 << 20
 
 // frame reads a frame that has arrived.
 func (t *track) frame(d Direction, payload []byte) (*Frame, error) {
@@ -104,16 +81,8 @@ func (t *track) request(f *Frame) error {
 	if t.open == openMax {
 		return &wire.Error{What: "request", Problem: fmt.Sprintf("%d requests before it have no reply", openMax)}
 	}
-	if paths := t.paths + len(f.Path); paths > pathsMax {
-		return &wire.Error{What: "request", Problem: fmt.Sprintf(
-			"it and those before it without a reply have paths of %d bytes, and %d are allowed", paths, pathsMax)}
-	}
 	t.open++
-	t.paths += len(f.Path)
 	t.asked[h.Xid] = append(t.asked[h.Xid], asked{h.Op, f.Path})
-	if t.all.Add(int64(len(f.Path)+askedBytes)) > t.max {
-		return errCrowded
-	}
 	return nil
 }
 
@@ -137,8 +106,6 @@ func (t *track) reply(f *Frame) error {
 	}
 	f.Op, f.Path = open[0].op, open[0].path
 	t.open--
-	t.paths -= len(open[0].path)
-	t.all.Add(-int64(len(open[0].path) + askedBytes))
 	if t.asked[h.Xid] = open[1:]; len(open) == 1 {
 		delete(t.asked, h.Xid)
 	}

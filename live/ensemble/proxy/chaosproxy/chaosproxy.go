@@ -24,30 +24,8 @@ type Config struct {
 	Struck  func(strike.Strike) // called for each fault that strikes, one at a time
 	Log     *slog.Logger        // for what is malformed, and for servers that do not do what they should
 
-	// Client, if set, is told what happens to the only client; what strikes is what [Proxy.Arm] says.
-	Client Client
+	link *Link // of the only client; nil if there are others
 }
-
-// Client is told what happens to a client, by several goroutines.
-type Client interface {
-	Arrived(f *proxy.Frame)
-	Decided(f *proxy.Frame, what proxy.Action)
-	Ended(connection int)
-	// Begun is called when a fault strikes, before anything is done.
-	Begun(s strike.Strike)
-	// Ending is called before servers are asked to end a session; ended when they have done so, and says whether the
-	// session was alive until then.
-	Ending(session int64) (ended func(alive bool))
-}
-
-// unseen is nobody's client.
-type unseen struct{}
-
-func (unseen) Arrived(*proxy.Frame)               {}
-func (unseen) Decided(*proxy.Frame, proxy.Action) {}
-func (unseen) Ended(int)                          {}
-func (unseen) Begun(strike.Strike)                {}
-func (unseen) Ending(int64) (ended func(bool))    { return func(bool) {} }
 
 // Stats is what has happened so far.
 type Stats struct {
@@ -87,19 +65,17 @@ func New(cfg Config) (*Proxy, error) {
 		return nil, fmt.Errorf("chaosproxy: %w", err)
 	}
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
-	one := cfg.Client != nil
-	if !one {
-		cfg.Client = unseen{}
-	}
 	p := &Proxy{cfg: cfg, struck: map[strike.Fault]int{}, healed: make(chan struct{})}
-	p.engine = strike.NewEngine(strike.Config{One: one, Lottery: lottery})
+	p.engine = strike.NewEngine(strike.Config{One: cfg.link != nil, Lottery: lottery})
 	p.mu.Lock() // until there is a proxy
 	defer p.mu.Unlock()
+	forwards := proxy.Config{Listen: cfg.Listen, Servers: cfg.Servers, Dial: cfg.Dial, Log: cfg.Log,
+		Director: p.direct, Ended: p.ended}
+	if cfg.link != nil {
+		forwards.Arrived = cfg.link.arrived
+	}
 	var err error
-	p.proxy, err = proxy.New(proxy.Config{
-		Listen: cfg.Listen, Servers: cfg.Servers, Dial: cfg.Dial, Log: cfg.Log,
-		Director: p.direct, Arrived: cfg.Client.Arrived, Ended: p.ended,
-	})
+	p.proxy, err = proxy.New(forwards)
 	return p, err
 }
 
@@ -112,13 +88,6 @@ func (p *Proxy) Close() error {
 	err := p.proxy.Close()
 	p.lasting.Wait()
 	return err
-}
-
-// Arm lets the faults of a plan strike at requests, which are counted from now on, and disarms those armed before.
-func (p *Proxy) Arm(plan strike.Plan) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.engine.Rearm(plan)
 }
 
 // Heal ends all that lasts and disarms the rest. Clients can reach their servers when it returns.

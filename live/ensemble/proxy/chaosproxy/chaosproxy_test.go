@@ -127,7 +127,7 @@ func awaitEvent(changed <-chan zk.Event) {
 
 // Without faults it is a plain proxy.
 func TestNone(t *testing.T) {
-	e := ensembletest.Share(t, 1)
+	e := ensembletest.Share(t, 3)
 	p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers()})
 	c := ensembletest.Witness(t, p.Addr())
 	for i := range 200 {

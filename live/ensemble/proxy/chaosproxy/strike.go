@@ -16,7 +16,9 @@ func (p *Proxy) direct(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 	a, healed := p.engine.Take(time.Now(), &f.Frame), p.healed
 	p.mu.Unlock()
 	what := p.carryOut(done, healed, f, a)
-	p.cfg.Client.Decided(f, what)
+	if p.cfg.link != nil {
+		p.cfg.link.decided(f, what)
+	}
 	return what
 }
 
@@ -25,7 +27,9 @@ func (p *Proxy) ended(connection int) {
 	p.mu.Lock()
 	p.engine.Ended(connection)
 	p.mu.Unlock()
-	p.cfg.Client.Ended(connection)
+	if p.cfg.link != nil {
+		p.cfg.link.forget(connection)
+	}
 }
 
 // carryOut does to a frame and its connection what is to be done.
@@ -68,7 +72,9 @@ func (p *Proxy) begin(f *proxy.Frame, a strike.Action) {
 		return
 	}
 	s.Server = p.proxy.SessionOf(f.Connection).Server
-	p.cfg.Client.Begun(*s)
+	if p.cfg.link != nil {
+		p.cfg.link.begins(*s)
+	}
 	if a.Has(strike.EndSession) {
 		if err := p.expire(f, a.Has(strike.RefuseNew)); err != nil {
 			p.cfg.Log.Warn("the fault is a loss and no expiry: "+err.Error(), "client", s.Client, "session", s.Session)
@@ -99,7 +105,10 @@ func (p *Proxy) expire(f *proxy.Frame, keptOut bool) (err error) {
 	if len(servers) == 0 {
 		servers = p.cfg.Servers
 	}
-	ended := p.cfg.Client.Ending(session.ID)
+	ended := func(bool) {}
+	if p.cfg.link != nil {
+		ended = p.cfg.link.ending(session.ID)
+	}
 	for _, server := range servers {
 		var alive bool
 		if alive, err = proxy.Expire(ctx, server, session); err == nil {

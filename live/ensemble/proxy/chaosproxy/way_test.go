@@ -137,7 +137,7 @@ func (v *victim) lasts() time.Duration {
 
 // What each effect does, a client and the servers see: by a way of a fault that has it.
 func TestEachWay(t *testing.T) {
-	e := ensembletest.Share(t, 1)
+	e := ensembletest.Share(t, 3)
 	const every = 30
 	const lasting, short = 8 * time.Second, time.Second // of sessions: their clients do not ping
 	seen := map[string]func(v *victim, began time.Time){
@@ -224,7 +224,7 @@ func TestEachWay(t *testing.T) {
 
 // A client whose first connect is not answered gets another session.
 func TestHello(t *testing.T) {
-	e := ensembletest.Share(t, 1)
+	e := ensembletest.Share(t, 3)
 	const every = 3
 	faults := []strike.Fault{strike.Loss}
 	p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: faults, Every: every,

@@ -1,4 +1,4 @@
-package link_test
+package chaosproxy_test
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ import (
 	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/live/ensemble"
 	"github.com/zktorture/zktorture/live/ensemble/ensembletest"
-	"github.com/zktorture/zktorture/live/ensemble/link"
+	"github.com/zktorture/zktorture/live/ensemble/proxy/chaosproxy"
 	"github.com/zktorture/zktorture/live/zkclient"
 )
 
@@ -27,7 +27,7 @@ import (
 type fixture struct {
 	*testing.T
 	ensemble *ensemble.Ensemble
-	link     *link.Link
+	link     *chaosproxy.Link
 	client   *zkclient.Client
 	witness  *zkclient.Client
 
@@ -39,7 +39,7 @@ func newFixture(t *testing.T, e *ensemble.Ensemble) *fixture {
 	t.Helper()
 	f := &fixture{T: t, ensemble: e}
 	var err error
-	f.link, err = link.New(link.Config{Servers: e.Servers()})
+	f.link, err = chaosproxy.NewLink(chaosproxy.LinkConfig{Servers: e.Servers()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package link
+package chaosproxy
 
 import (
 	"maps"
@@ -10,9 +10,9 @@ import (
 	"github.com/zktorture/zktorture/live/ensemble/proxy"
 )
 
-// record is what the frames of a client say of its sessions. It implements [chaosproxy.Client] but for Begun.
+// record is what the frames of a client say of its sessions.
 type record struct {
-	alone time.Duration // see Config
+	alone time.Duration // see LinkConfig
 
 	mu       sync.Mutex
 	present  int64 // the session that the client was given last
@@ -101,9 +101,9 @@ func (r *record) SessionGone(id int64) (since time.Time, known bool) {
 	return time.Time{}, false
 }
 
-// Decided notes what is being sent to the server, and which session the client is given. Of a session that begins and
+// decided notes what is being sent to the server, and which session the client is given. Of a session that begins and
 // of which it is not told it knows nothing.
-func (r *record) Decided(f *proxy.Frame, what proxy.Action) {
+func (r *record) decided(f *proxy.Frame, what proxy.Action) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch passes := what == proxy.Forward; {
@@ -128,8 +128,8 @@ func requestOf(f *proxy.Frame) request {
 	return request{f.Connection, f.Xid}
 }
 
-// Arrived notes what an answer says of the session: it was alive when the request came to the server.
-func (r *record) Arrived(f *proxy.Frame) {
+// arrived notes what an answer says of the session: it was alive when the request came to the server.
+func (r *record) arrived(f *proxy.Frame) {
 	if f.Kind != wire.Reply && f.Kind != wire.Connected {
 		return
 	}
@@ -150,8 +150,8 @@ func (r *record) Arrived(f *proxy.Frame) {
 	}
 }
 
-// Ended forgets what was sent on a connection.
-func (r *record) Ended(connection int) {
+// forget forgets what was sent on a connection.
+func (r *record) forget(connection int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.resumes, connection)
@@ -177,8 +177,9 @@ func (r *record) heard(f *proxy.Frame, at time.Time) {
 	}
 }
 
-// Ending notes that a session may end from now on, and until when it surely was alive.
-func (r *record) Ending(id int64) (ended func(alive bool)) {
+// ending is called before servers are asked to end a session, and notes until when it surely was alive; ended when they
+// have done so, and says whether the session was alive until then.
+func (r *record) ending(id int64) (ended func(alive bool)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.sessions[id]
