@@ -53,6 +53,7 @@ type Run struct {
 	Leaked   bool     // goroutines have
 	Left     string   // where, if that is not judged; "" if none
 	Outside  string   // see [outsider]
+	shared   string   // see [World.shared]
 	Barred   []string // calls of package net that would have left the world, with their places
 }
 
@@ -83,8 +84,11 @@ func Play(workload Workload, cfg *Settings) *Run {
 func (o *Run) Conclude(workload Workload) {
 	o.judgeLater()
 	o.waive(workload)
-	if o.cutShort != "" && len(o.Violations) == 0 {
+	switch {
+	case o.cutShort != "" && len(o.Violations) == 0:
 		o.Unknown = o.cutShort
+	case o.shared != "" && len(o.Violations) > 0:
+		o.Outside, o.Unknown, o.Violations = o.shared, o.shared, nil // the recipe is not accused of it
 	}
 }
 
@@ -190,6 +194,7 @@ func (w *World) run(workload Workload, o *Run) {
 	if w.livelock != nil && len(o.Violations) > 0 {
 		o.cutShort = o.Violations[0].Message
 	}
+	o.shared = w.shared()
 	o.Struck, o.Choices, o.size = w.struck, w.source.choices(), w.Size()
 	w.end(len(o.Violations) == 0)
 	if leftover := w.panicked; len(o.Violations) == 0 && o.Outside == "" && len(leftover) > 0 {

@@ -423,6 +423,7 @@ func noteLost(w *World) {
 // noteAsked notes that a user, one of all if it is not known whose it is, has sent a request.
 func (p *process) noteAsked(call *goclient.Call) {
 	w := p.world
+	p.noteIdentities(&call.Request)
 	for _, u := range p.users {
 		if call.User >= 0 && call.User != u.Index {
 			continue

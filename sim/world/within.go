@@ -16,7 +16,13 @@ import (
 
 // In exact mode package net is the world's: code that dials by itself reaches the servers of the world in whose bubble it runs,
 // and nothing else. A goroutine has an owner, which those that it starts inherit.
-func init() { bubble.Plug(dialWithin, lookUpWithin, barWithin) }
+//
+// So are the host's name, the process's id and the host's addresses: see [hostWithin].
+func init() {
+	bubble.Plug(dialWithin, lookUpWithin, barWithin)
+	bubble.PlugHost(hostWithin)
+	bubble.PlugAddr(addrWithin)
+}
 
 // dialWithin is the DialContext of a [net.Dialer] in a world.
 func dialWithin(number uint64, ctx context.Context, network, address string) (net.Conn, error) {
@@ -53,6 +59,29 @@ func dialedIn(ctx context.Context, l *line.Line) (net.Conn, error) {
 		err = &net.OpError{Op: "dial", Net: "tcp", Addr: l.Remote, Err: ctx.Err()}
 	}
 	return conn, err
+}
+
+// hostWithin is what the host is called that code of a process runs on, and which process it is there, 0 if it is none's: each
+// process has a host of its own, and each of its lives there another process id.
+func hostWithin(number uint64) (name string, pid int) {
+	o, known := ownerNumbered(number)
+	if !known || o.process == nil {
+		return "", 0
+	}
+	life := o.process.incarnation
+	if o.user != nil {
+		life = o.user.Incarnation
+	}
+	return fmt.Sprintf("c%d", o.process.id+1), 100*(o.process.id+1) + life
+}
+
+// addrWithin is the address of that host, nil if the code is no process's.
+func addrWithin(number uint64) net.IP {
+	o, known := ownerNumbered(number)
+	if !known || o.process == nil {
+		return nil
+	}
+	return net.IPv4(10, 0, 1, byte(1+o.process.id)).To4()
 }
 
 // named is an address that nothing is known of.

@@ -90,12 +90,13 @@ type World struct {
 	over     chan struct{} // … where it stays until this is closed
 
 	// What has happened, for the judge.
-	struck   [FaultCount]int
-	ends     []counterEnd
-	livelock *process // that has ended the run so; nil if none has
-	endless  string   // why the liveness phase was ended although operations began and ended; "" if it was not
-	actor    int64    // number of the operation whose request is being carried out
-	maker    *Op      // that operation, if surely its goroutine asks for an ephemeral znode
+	struck     [FaultCount]int
+	ends       []counterEnd
+	identities []identity // that were written, see [World.shared]
+	livelock   *process   // that has ended the run so; nil if none has
+	endless    string     // why the liveness phase was ended although operations began and ended; "" if it was not
+	actor      int64      // number of the operation whose request is being carried out
+	maker      *Op        // that operation, if surely its goroutine asks for an ephemeral znode
 
 	journal
 	*Memory

@@ -2,11 +2,6 @@
 
 package bubble
 
-import (
-	"context"
-	"net"
-)
-
 // Exact reports whether this was built with the runtime that package internal/cli/exact makes.
 const Exact = false
 
@@ -23,14 +18,6 @@ func callers() (owner uint64, inside bool) { return }
 func Reap(uint64) {}
 
 func ReapLeft() (some bool) { return true }
-
-func Plug(
-	func(owner uint64, ctx context.Context, network, address string) (net.Conn, error),
-	func(owner uint64, network, address string) (net.Listener, error),
-	func(owner uint64, host string) ([]string, error),
-	func(owner uint64, call string) error,
-) {
-}
 
 func PlugExit(func(owner uint64, status int)) {}
 

@@ -54,6 +54,16 @@ func Plug(
 //go:linkname PlugExit os.exactPlug
 func PlugExit(exit func(owner uint64, status int))
 
+// PlugHost says what the host is called that an owner's code runs on, and which process it is there; 0 if it is none's.
+//
+//go:linkname PlugHost os.exactPlugHost
+func PlugHost(host func(owner uint64) (name string, pid int))
+
+// PlugAddr says what address that host has, nil if the code is none's.
+//
+//go:linkname PlugAddr net.exactPlugAddr
+func PlugAddr(addr func(owner uint64) net.IP)
+
 // Goroutine is the number of the caller's goroutine.
 //
 //go:linkname Goroutine runtime.exactGoroutine
