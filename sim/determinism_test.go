@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -60,7 +61,7 @@ func seedsOf(t *testing.T, variable string, normally int) uint64 {
 // others on servers that were used before. ZKTORTURE_SEEDS is how many, of all kinds together.
 func TestDeterminism(t *testing.T) {
 	all := ours()
-	n := seedsOf(t, "ZKTORTURE_SEEDS", 1200)
+	n := seedsOf(t, "ZKTORTURE_SEEDS", testkit.Sized(400, 1200))
 	for _, s := range all {
 		compareSeeds(t, s, sim.Config{Clients: s.clients}, max(n/uint64(len(all)), 2))
 	}
@@ -87,8 +88,8 @@ func TestDeterminismOfCrowds(t *testing.T) {
 		faults := [...]world.Faults{
 			world.AllFaults, world.Cancel, world.Cancel | world.Time, world.Expiry | world.Loss, world.EveryFault, world.Quorum | world.Deposed,
 		}[i%6]
-		compareSeeds(t, s, sim.Config{Clients: 8, Ops: 6, Faults: faults, Seed: 2}, max(n/400, 3))
-		if s.name == "lock/ours" || s.name == "queue/ours" {
+		compareSeeds(t, s, sim.Config{Clients: 8, Ops: 6, Faults: faults, Seed: 2}, max(n/400, 2))
+		if s.name == "lock/ours" {
 			compareSeeds(t, s, sim.Config{Clients: world.ClientsMax, Ops: 4}, 2)
 			compareSeeds(t, s, sim.Config{Clients: 3, Ops: world.OpsMax}, 2)
 		}
@@ -102,7 +103,7 @@ func TestDeterminismOfMixes(t *testing.T) {
 	for i, s := range all {
 		cfg := sim.Config{Clients: s.clients, Faults: []world.Faults{world.AllFaults, world.EveryFault}[i%2]}
 		source := func(i uint64) world.Source { return sim.SourceOf("mix", 6, i) }
-		compare(t, s, cfg, max(n/uint64(len(all)), uint64(len(sim.Turns()))), source)
+		compare(t, s, cfg, max(n/uint64(len(all)), testkit.Sized(3, uint64(len(sim.Turns())))), source)
 	}
 }
 
@@ -223,14 +224,14 @@ var update = flag.Bool("update", false, "write the hashes that came out into tes
 // equal hashes mean equal traces.
 func TestHashTellsRunsApart(t *testing.T) {
 	testkit.ManyWorlds(t)
-	for _, recipe := range []string{"ours", "ours/simple-watch", "broken"} {
+	for _, recipe := range testkit.Sized([]string{"broken"}, []string{"ours", "ours/simple-watch", "broken"}) {
 		tellsRunsApart(t, find(t, "lock", recipe))
 	}
 	tellsRunsApart(t, find(t, "queue", ""))
 }
 
 func tellsRunsApart(t *testing.T, w sim.Workload) {
-	const seeds = 700
+	seeds := testkit.Sized(150, 700)
 	for stream := uint64(2); stream <= 3; stream++ {
 		first := map[uint64]string{}
 		for seed := range uint64(seeds) {
@@ -252,7 +253,10 @@ func tellsRunsApart(t *testing.T, w sim.Workload) {
 func TestResultDoesNotDependOnWorkers(t *testing.T) {
 	for strategy := range sim.Strategies {
 		w := find(t, "lock", "broken")
-		cfg := sim.Config{Episodes: 400, Seed: 5, Strategy: strategy, Workers: 1, NoShrink: true, Near: sim.NearFor(strategy)}
+		cfg := sim.Config{
+			Episodes: testkit.Sized(150, 400), Seed: 5, Strategy: strategy, Workers: 1, NoShrink: true, Near: sim.NearFor(strategy),
+			Coverage: true,
+		}
 		one := run(t, w, cfg)
 		cfg.Workers = 2
 		two := run(t, w, cfg)
@@ -265,7 +269,7 @@ func TestResultDoesNotDependOnWorkers(t *testing.T) {
 func TestAMomentAfterTheFirst(t *testing.T) {
 	testkit.ManyWorlds(t)
 	w, graver := find(t, "lock", "broken"), 0
-	for seed := range uint64(4) {
+	for seed := range uint64(2) {
 		for _, workers := range []int{1, 3} {
 			cfg := sim.Config{Seed: seed, Workers: workers, Until: tally.AnyProperty, ShrinkTime: 1}
 			r := run(t, w, cfg)
@@ -295,7 +299,7 @@ func TestAMomentAfterTheFirst(t *testing.T) {
 func TestUntilTheFirst(t *testing.T) {
 	testkit.ManyWorlds(t)
 	w := find(t, "lock", "broken")
-	cfg := sim.Config{Episodes: 1500, Seed: 5, NoShrink: true}
+	cfg := sim.Config{Episodes: testkit.Sized(400, 1500), Seed: 5, NoShrink: true}
 	for _, f := range run(t, w, cfg).Violations {
 		for workers := 1; workers <= 4; workers *= 4 {
 			short := cfg
@@ -322,6 +326,9 @@ func TestUntilTheFirst(t *testing.T) {
 
 func sameResult(t *testing.T, a, b sim.Result) {
 	t.Helper()
+	if !reflect.DeepEqual(a.Coverage, b.Coverage) {
+		t.Errorf("%s: 1 worker: %v\n2 workers: %v", a.Strategy, a.Coverage, b.Coverage)
+	}
 	if a.Hash != b.Hash || a.Steps != b.Steps || a.Operations != b.Operations || a.Episodes != b.Episodes {
 		t.Errorf("%s: 1 worker: %d episodes, %d steps, hash %x; 2 workers: %d, %d, %x",
 			a.Strategy, a.Episodes, a.Steps, a.Hash, b.Episodes, b.Steps, b.Hash)

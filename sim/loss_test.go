@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/sim/world"
@@ -17,7 +18,7 @@ func TestAnswersOfHandshakesGetLost(t *testing.T) {
 	for name, w := range map[string]sim.Workload{"in process": ours, "over the wire": workload.Of(workload.Lock, newZKLock)} {
 		t.Run(name, func(t *testing.T) {
 			lost, replaced := 0, 0
-			for seed := range uint64(500) {
+			for seed := range testkit.Sized(uint64(250), 500) {
 				one := sim.RunOne(w, sim.Config{Clients: 2, Faults: world.Loss | world.Expiry}, sim.NewRandomSource(3, seed))
 				for i, s := range one.Trace {
 					_, rest, is := strings.Cut(s.Result, " begins session ")

@@ -140,8 +140,8 @@ func goTest(t *testing.T, dir string, args ...string) (output string, ok bool) {
 // go test of a broken lock fails with a small story, which comes again with the command that is printed, and passes when
 // the lock is mended. Then -v says what became of the files.
 func TestUsersOwnModule(t *testing.T) {
-	if testkit.RaceDetector {
-		t.Skip("the module is built without the detector")
+	if !testkit.Thorough() || testkit.RaceDetector {
+		t.Skip("ZKTORTURE_THOROUGH=all builds a module, without the race detector")
 	}
 	if lines := strings.Count(ownTest, "\n"); lines > 15 {
 		t.Errorf("a test of one's own takes %d lines", lines)

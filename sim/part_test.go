@@ -20,16 +20,21 @@ import (
 	"github.com/zktorture/zktorture/sim/world"
 )
 
-// campaigns are of all strategies, with a recipe in which something breaks.
+// someStrategies are one, or all in a thorough test.
+func someStrategies() map[string]string {
+	return testkit.Sized(map[string]string{"stages": ""}, sim.Strategies)
+}
+
+// campaigns are of strategies, with a recipe in which something breaks.
 func campaigns() map[string]sim.Config {
 	all := map[string]sim.Config{
 		"made small": {Faults: world.Cancel},
 	}
-	for strategy := range sim.Strategies {
+	for strategy := range someStrategies() {
 		all[strategy] = sim.Config{Strategy: strategy, Near: sim.NearFor(strategy), Coverage: true, NoShrink: true}
 	}
 	for name, cfg := range all {
-		cfg.Episodes, cfg.Seed, cfg.Workers = 300, 5, 1
+		cfg.Episodes, cfg.Seed, cfg.Workers = testkit.Sized(130, 300), 5, 1
 		all[name] = cfg
 	}
 	return all

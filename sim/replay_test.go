@@ -36,7 +36,7 @@ var findCounterexamples = sync.OnceValues(func() (map[string]*sim.Counterexample
 		if err != nil {
 			return nil, err
 		}
-		cfg := sim.Config{Episodes: 3000, Seed: 3}
+		cfg := sim.Config{Episodes: 1000, Seed: 3, ShrinkTime: 1}
 		if testkit.RaceDetector {
 			cfg.Episodes, cfg.NoShrink = 300, true
 		}

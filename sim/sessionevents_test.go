@@ -76,7 +76,7 @@ func listening(alarming ...zk.State) *workload.Workload {
 // A lock that listens to the events of its connection is clean, and equal choices give equal runs of it.
 func TestListeningLock(t *testing.T) {
 	w := listening(zk.StateDisconnected, zk.StateExpired)
-	n := testkit.Share(testkit.Sized(1000, 2000))
+	n := testkit.Share(testkit.Sized(250, 2000))
 	if r := run(t, w, sim.Config{Episodes: n, Seed: 7}); r.Verdict != sim.VerdictOK {
 		t.Errorf("%s: %+v", r.Verdict, r.Violations)
 	}
@@ -95,7 +95,7 @@ func TestDeafLock(t *testing.T) {
 // A client that learns of an expiry late, as the event is still on its way, is not accused of going on knowingly.
 func TestWhoHearsLateIsNotAccused(t *testing.T) {
 	testkit.ManyWorlds(t)
-	r := run(t, listening(zk.StateExpired), sim.Config{Episodes: 3000, Seed: 7, Faults: world.Expiry})
+	r := run(t, listening(zk.StateExpired), sim.Config{Episodes: testkit.Sized(800, 3000), Seed: 7, Faults: world.Expiry})
 	if r.Verdict != sim.VerdictOK {
 		t.Errorf("%s: %+v", r.Verdict, r.Violations)
 	}

@@ -72,7 +72,7 @@ func TestStagesOfCheck(t *testing.T) {
 // What was found in a stage is minimised and replayed with the faults of this stage.
 func TestStageOfACounterexample(t *testing.T) {
 	testkit.ManyWorlds(t)
-	w, cfg := find(t, "lock", "broken"), sim.Config{Strategy: "stages", Episodes: 300, Seed: 1}
+	w, cfg := find(t, "lock", "broken"), sim.Config{Strategy: "stages", Episodes: 300, Seed: 1, ShrinkTime: 1}
 	r := run(t, w, cfg)
 	seen := map[string]bool{}
 	for _, f := range r.Violations {

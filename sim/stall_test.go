@@ -85,9 +85,9 @@ func TestStalledOwnersAreNotAccused(t *testing.T) {
 	testkit.ManyWorlds(t)
 	new := func(c recipes.Conn, path string) workload.Locker { return &bareLock{conn: c, path: path} }
 	bare := workload.Lock(new, workload.Unfair())
-	cfg := sim.Config{Episodes: 4000, Seed: 9, Clients: 2, Faults: world.Stall | world.Expiry}
+	cfg := sim.Config{Episodes: testkit.Sized(1000, 4000), Seed: 9, Clients: 2, Faults: world.Stall | world.Expiry}
 	r := run(t, bare, cfg)
-	if r.Verdict != sim.VerdictOK || r.Struck["stall"] < 1000 {
+	if r.Verdict != sim.VerdictOK || r.Struck["stall"] < 250 {
 		t.Errorf("%s, %d stalls", r.Verdict, r.Struck["stall"])
 	}
 	for _, v := range r.Violations {

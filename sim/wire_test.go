@@ -57,7 +57,7 @@ func TestLockOfGoZooKeeper(t *testing.T) {
 			if calm.Verdict != sim.VerdictOK || !calm.Wire {
 				t.Errorf("without faults: %s %s, over the wire: %v, %+v", calm.Verdict, calm.Reason, calm.Wire, calm.Violations)
 			}
-			r := run(t, w, sim.Config{Episodes: 400, Seed: 1, Faults: world.Loss | world.Expiry, NoShrink: true})
+			r := run(t, w, sim.Config{Episodes: testkit.Sized(100, 400), Seed: 1, Faults: world.Loss | world.Expiry, NoShrink: true})
 			for _, property := range []string{"orphan", "unexpected-error"} {
 				i := slices.IndexFunc(r.Violations, func(f sim.Found) bool { return f.Property == property })
 				if i < 0 {
@@ -76,7 +76,7 @@ func TestLockOfGoZooKeeper(t *testing.T) {
 // Over the wire, too, the project's own recipes are clean, whatever strikes.
 func TestOwnRecipesOverWire(t *testing.T) {
 	testkit.ManyWorlds(t)
-	n := int(seedsOf(t, "ZKTORTURE_WIRE", 80))
+	n := int(seedsOf(t, "ZKTORTURE_WIRE", testkit.Sized(6, 80)))
 	for _, k := range workload.Kinds() {
 		w := find(t, k.Name, "").OverWire()
 		r := run(t, w, sim.Config{Episodes: n, Seed: 3})
@@ -101,7 +101,7 @@ var wireStrikes = []string{
 // Each way in which a connection can fail strikes over the wire, and none of those that need one in process.
 func TestLossesOverWire(t *testing.T) {
 	w := find(t, "lock", "")
-	runs := testkit.Share(200)
+	runs := testkit.Share(testkit.Sized(60, 200))
 	for _, s := range []struct {
 		w    *workload.Workload
 		wire bool
@@ -247,7 +247,7 @@ func userNamedIn(path string, users []int) (user int, known bool) {
 // Requests over a connection that two users share are taken for the right one's, or nobody's.
 func TestRequestsAreAttributed(t *testing.T) {
 	a := &attributed{Workload: find(t, "lock", "").OverWire(), t: t}
-	run(t, a, sim.Config{Episodes: testkit.Share(400), Seed: 4, Workers: 1, Until: "nothing"})
+	run(t, a, sim.Config{Episodes: testkit.Share(testkit.Sized(100, 400)), Seed: 4, Workers: 1, Until: "nothing"})
 	if a.shared == 0 || a.right < 5*a.nobodys {
 		t.Errorf("%d right, %d nobody's; of %d episodes %d have connections with two users",
 			a.right, a.nobodys, a.episodes, a.shared)
@@ -294,7 +294,7 @@ func (c *cutOff) connect() {
 // notices the end.
 func TestCodeClosesWhenItIsCutOff(t *testing.T) {
 	testkit.ManyWorlds(t)
-	n := testkit.Share(300)
+	n := testkit.Share(testkit.Sized(60, 300))
 	r := run(t, workload.Of(workload.Lock, newCutOff), sim.Config{Episodes: n, Seed: 1, NoShrink: true})
 	if r.Episodes != n || r.Left > 0 {
 		t.Errorf("%s: %d episodes of %d, %d left at %s: %s", r.Verdict, r.Episodes, n, r.Left, r.LeftAt, r.Reason)

@@ -1,6 +1,7 @@
 package bubble
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -120,13 +121,14 @@ var fileAndLine = regexp.MustCompile(`^\t(.*):(\d+)`)
 // place is its innermost function of the recipe; if there is none, the innermost of go-zookeeper.
 func (s Stack) place() (place string) {
 	for _, f := range s.frames() {
-		switch of := whose(f.function); {
-		case of == ofRecipe, of == ofLibrary && place == "":
-			place = fmt.Sprintf("%s (%s:%d)", path.Base(f.function), baseOf(f.file), f.line)
-			if of == ofRecipe {
-				return place
-			}
+		if whose(f.function) < ofLibrary {
+			continue
 		}
+		at := fmt.Sprintf("%s (%s:%d)", path.Base(f.function), baseOf(f.file), f.line)
+		if !strings.HasPrefix(at, "zk.") {
+			return at
+		}
+		place = cmp.Or(place, at)
 	}
 	return place
 }
