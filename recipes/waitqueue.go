@@ -25,9 +25,10 @@ type waitQueue struct {
 	rule rule
 	data []byte
 
-	guid    string // "" until a znode may exist
-	path    string // the znode, "" if it is not known whether or where it is
-	session int64  // that owns the znode, or a later one
+	guid    string     // "" until a znode may exist
+	path    string     // the znode, "" if it is not known whether or where it is
+	session int64      // that owns the znode, or a later one
+	ahead   []*lookout // the znodes that were waited for last
 }
 
 // rightBefore is the rule's before where one is served at a time: each waits for the one right before it.
@@ -60,6 +61,7 @@ func (q *waitQueue) contend(ctx context.Context, try bool) (ticket, error) {
 }
 
 func (q *waitQueue) enlist(ctx context.Context) (err error) {
+	q.ahead = nil
 	q.path, q.guid, err = q.link.enlist(ctx, q.dir, q.rule.prefix, q.data)
 	q.session = q.link.conn.SessionID() // read after the reply, so not older than the znode's owner
 	return err
@@ -139,15 +141,21 @@ func (q *waitQueue) await(ctx context.Context, before []member, try bool) (turn 
 	if try {
 		return false, errBusy
 	}
-	var ahead []*lookout
+	last := q.ahead
+	q.ahead = nil
 	for _, m := range before {
-		o, err := q.link.look(ctx, lookout{}, join(q.dir, m.name))
+		o, path := lookout{}, join(q.dir, m.name)
+		if i := slices.IndexFunc(last, func(o *lookout) bool { return o.path == path }); i >= 0 {
+			o = *last[i]
+		}
+		o, err := q.link.look(ctx, o, path)
 		if err != nil || o.missing() {
+			q.ahead = append(q.ahead, last...)
 			return false, err
 		}
-		ahead = append(ahead, &o)
+		q.ahead = append(q.ahead, &o)
 	}
-	return false, awaitAny(ctx, ahead...)
+	return false, awaitAny(ctx, q.ahead...)
 }
 
 // verify reads the own znode, whose turn it is. It must be owned by the session of this moment: a list that a new
