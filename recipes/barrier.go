@@ -35,9 +35,9 @@ const (
 //
 // # Cost
 //
-// Wait takes two requests (sync, read with watch) and one for each change of the barrier while it waits. Shut and
-// Open take three (sync, read, write), or two if there is nothing to do. Every change wakes all that wait at that
-// time, and each reads once: that is what a barrier is for.
+// Wait takes two requests (sync, which is a transaction unless [WithSync] is given, and read with watch) and one for
+// each change of the barrier while it waits. Shut and Open take three (a transaction, read, write), or two if there is
+// nothing to do. Every change wakes all that wait at that time, and each reads once: that is what a barrier is for.
 //
 // # Errors
 //
@@ -123,7 +123,7 @@ func (b *Barrier) change(ctx context.Context, name, to string) error {
 // change turns it: the caller's change took effect right after that one, if it was not that one. So it does not
 // matter whose change it was when a reply was lost.
 func (b *Barrier) turn(ctx context.Context, op *operation, name, to string) (done bool, err error) {
-	data, stat, err := b.syncedGet(ctx, b.path)
+	data, stat, err := b.getAfter(ctx, b.commit, b.path)
 	missing := errors.Is(err, zk.ErrNoNode)
 	if err != nil && !missing {
 		return false, err

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -186,4 +188,42 @@ func passOn(b *testing.B, open func(*faulty) *user, waiters int) (requests int) 
 		requests += u.conn.requests()
 	}
 	return requests
+}
+
+// Reads that are to be current cost a transaction, and with WithSync none; what is looked for after a lost reply does.
+func TestWithSync(t *testing.T) {
+	lost := func(carryOut func() error) error { carryOut(); return io.EOF }
+	world(t, func(t *testing.T, servers *goclient.Local) {
+		for _, opts := range [][]recipes.Option{nil, {recipes.WithSync()}} {
+			c, ctx := connect(t, servers), t.Context()
+			queues, locks := []recipes.QueueOption{}, []recipes.LockOption{}
+			for _, o := range opts {
+				queues, locks = append(queues, o), append(locks, o)
+			}
+			group := recipes.NewGroup(c, "/group", "one", locks...)
+			for name, read := range map[string]func() error{
+				"get":     func() error { _, err := recipes.NewCounter(c, "/counter", opts...).Get(ctx); return err },
+				"members": func() error { _, err := group.Members(ctx); return err },
+				"leader":  func() error { _, _, err := recipes.NewCandidate(c, "/office", locks...).Leader(ctx); return err },
+				"wait":    func() error { return recipes.NewBarrier(c, "/barrier", opts...).Wait(ctx) },
+				"peek":    func() error { _, err := recipes.NewQueue(c, "/queue", queues...).Peek(ctx); return err },
+				"best":    func() error { _, err := recipes.NewPriorityQueue(c, "/best", queues...).Poll(ctx); return err },
+				"claim":   func() error { _, err := recipes.NewLockingQueue(c, "/claims", queues...).TryClaim(ctx); return err },
+			} {
+				c.transcript()
+				if err := read(); err != nil && err != recipes.ErrEmpty && err != recipes.ErrNoLeader {
+					t.Errorf("%s: %v", name, err)
+				}
+				if text := c.transcript(); strings.Contains(text, "multi ") != (opts == nil) || strings.Contains(text, "sync ") == (opts == nil) {
+					t.Errorf("%s with %d options asks for\n%s", name, len(opts), text)
+				}
+			}
+			c.plan("create", lost)
+			must(t, group.Join(ctx))
+			if n := attempts(c, "multi 1"); n != 1 {
+				t.Errorf("with %d options a lost znode is looked for after %d transactions", len(opts), n)
+			}
+			must(t, group.Leave(ctx))
+		}
+	})
 }

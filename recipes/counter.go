@@ -35,10 +35,11 @@ const valueName = "value"
 //
 // # Cost
 //
-// Get is two requests (sync, which is a transaction, and read). Add is two (read, multi), and one more the first time
-// in a session for the claim; two more each time that another client was faster. Among n processes that add at once one
-// succeeds at each try, so n additions cost up to n² requests: that is for counters that are changed some tens of times
-// a second, not for statistics. Additions through one Counter value take turns. It uses no watches.
+// Get is two requests (sync, which is a transaction unless [WithSync] is given, and read). Add is two (read, multi),
+// and one more the first time in a session for the claim; two more each time that another client was faster. Among n
+// processes that add at once one succeeds at each try, so n additions cost up to n² requests: that is for counters that
+// are changed some tens of times a second, not for statistics. Additions through one Counter value take turns. It uses
+// no watches.
 //
 // # Errors
 //
@@ -93,7 +94,7 @@ func (c *Counter) Add(ctx context.Context, delta int64) (int64, error) {
 // caught up with everything committed before the call.
 func (c *Counter) Get(ctx context.Context) (int64, error) {
 	number, err := carryOut(ctx, func(*operation) (int64, error) {
-		data, _, err := c.store.syncedGet(ctx, c.path())
+		data, _, err := c.store.getAfter(ctx, c.store.sync, c.path())
 		return parseNumber(data, err)
 	})
 	return number, c.explain("get", err)

@@ -15,8 +15,8 @@
 // committed. Within one session a client never sees time go back, but what another client has been told, it need not
 // see yet. [Conn.Sync] closes that gap only as long as the leader stays the same: one that has been deposed and has not
 // noticed answers it, and reads as of then, for up to syncLimit ticks (ZOOKEEPER-1675). No write is answered there. So
-// what this package calls a sync is a transaction that changes nothing. Where it reads without, the comment says why an
-// old answer does no harm.
+// what this package calls a sync is a transaction that changes nothing, unless [WithSync] is given. Where it reads
+// without, the comment says why an old answer does no harm.
 //
 // A session may end without notice, and the client opens a new one under the same [Conn]. All ephemeral znodes of the
 // old session are then gone, or about to vanish from the server that answers, while calls go on to succeed. So an

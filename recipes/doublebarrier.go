@@ -60,11 +60,11 @@ var (
 //
 // # Cost
 //
-// Enter takes seven requests: create, read dir with a watch, list; a watch on the one before in line or, for the
-// member that completes the round, a multi with one check for each party; then read, list, and a read of the own
-// znode for its owner. The beginning of a round wakes all that wait, also those that are not in it, which read and
-// list again. Of those that wait for the next round the first is woken for each member that leaves, the others are
-// not. Leave takes six: sync, list, delete, watch, and sync and list when the last has left. All members but the
+// Enter takes seven requests: create, read dir with a watch, list; a watch on the one before in line or, for the member
+// that completes the round, a multi with one check for each party; then read, list, and a read of the own znode for its
+// owner. The beginning of a round wakes all that wait, also those that are not in it, which read and list again. Of
+// those that wait for the next round the first is woken for each member that leaves, the others are not. Leave takes
+// six: a transaction, list, delete, watch, and again a transaction and list when the last has left. All members but the
 // oldest wait for the oldest, which waits for the others, with three requests for each that keeps it waiting; so the
 // end of a round wakes each of them once. A waiter keeps two watches.
 //
@@ -414,7 +414,7 @@ func (m *attendance) part(ctx context.Context) error {
 
 // left returns the paths of the round's members that exist, the oldest first.
 func (m *attendance) left(ctx context.Context) (paths []string, err error) {
-	names, err := m.barrier.syncedChildren(ctx, m.barrier.dir)
+	names, err := m.barrier.childrenAfter(ctx, m.barrier.commit, m.barrier.dir)
 	for _, name := range m.round {
 		if slices.Contains(names, name) {
 			paths = append(paths, join(m.barrier.dir, name))

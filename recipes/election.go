@@ -38,10 +38,10 @@ var ErrNoLeader = errors.New("recipes: nobody leads and nobody is a candidate")
 //
 // # Cost
 //
-// An uncontested Campaign takes three requests (create, list, read with watch) and Resign one; a candidate that has
-// to wait adds one for the watch and one list after its turn has come. The end of a term wakes the next candidate
-// only. A leader and a waiting candidate keep one watch each. Leader takes three requests (sync, list, read) and
-// leaves no watch.
+// An uncontested Campaign takes three requests (create, list, read with watch) and Resign one; a candidate that has to
+// wait adds one for the watch and one list after its turn has come. The end of a term wakes the next candidate only. A
+// leader and a waiting candidate keep one watch each. Leader takes three requests (sync, which is a transaction unless
+// [WithSync] is given, list, read) and leaves no watch.
 //
 // # Errors
 //
@@ -146,7 +146,7 @@ func (c *Candidate) Leader(ctx context.Context) (data []byte, token int64, err e
 	return first.data, first.czxid, explain(err, "the leader of %s cannot be read", c.office.path)
 }
 
-// first reads the first candidate, all within one session, see [retryConn.synced].
+// first reads the first candidate, all within one session, see [retryConn.after].
 func (c *Candidate) first(ctx context.Context) (first ticket, err error) {
 	g := &c.office.holder
 	session := g.conn.SessionID()

@@ -34,10 +34,11 @@ const groupPrefix = "member-"
 //
 // # Cost
 //
-// Join is three requests (create, list, read with watch) and Leave one. Members is two (sync, list). Changed is two,
-// and one more for the watch if it has to wait, and two after it was woken. Each change of the group wakes all that
-// wait in Changed: n members that all watch make n requests of n names each. A member keeps one watch; a Changed that
-// gives up leaves its watch on dir in the client, and the next one through the same Group uses it.
+// Join is three requests (create, list, read with watch) and Leave one. Members is two (sync, which is a transaction
+// unless [WithSync] is given, and list). Changed is two, and one more for the watch if it has to wait, and two after it
+// was woken. Each change of the group wakes all that wait in Changed: n members that all watch make n requests of n
+// names each. A member keeps one watch; a Changed that gives up leaves its watch on dir in the client, and the next one
+// through the same Group uses it.
 //
 // # Errors
 //

@@ -218,11 +218,11 @@ func (r *receipts) claim(ctx context.Context) error {
 // longer be known, because the session was replaced and took the note along.
 //
 // "Not made" is certain only within one session: there nothing that was on the way from the broken connection is
-// carried out any more, and the read is not older than the sync.
+// carried out any more, and the read is not older than the commit.
 func (r *receipts) look(ctx context.Context, id string, lost error) (made bool, err error) {
 	s := r.s
 	session := s.conn.SessionID()
-	if err := s.sync(ctx, r.path); err != nil {
+	if err := s.commit(ctx, r.path); err != nil {
 		return false, err
 	}
 	note, stat, err := s.get(ctx, r.path)

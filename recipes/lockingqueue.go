@@ -36,10 +36,10 @@ import (
 //
 // # Cost
 //
-// Offer is one request. Claim is five (sync, list, read, claim, watch), and four more each time another client was
-// faster: with k consumers that are always busy that is up to k times for each item, so prefer few consumers that
-// work long. Done and Release are one. Every offer, claim and finish wakes all that wait for an item; each then lists
-// the directory.
+// Offer is one request. Claim is five (sync, which is a transaction unless [WithSync] is given, list, read, claim,
+// watch), and four more each time another client was faster: with k consumers that are always busy that is up to k
+// times for each item, so prefer few consumers that work long. Done and Release are one. Every offer, claim and finish
+// wakes all that wait for an item; each then lists the directory.
 //
 // # Errors
 //
@@ -237,10 +237,10 @@ func orGone(err error) error {
 	return err
 }
 
-// look reports whether the claim was made after all: nil, or errGone. What is not there after a sync is never made, see
+// look reports whether the claim was made after all: nil, or errGone. What is not there after a commit is never made, see
 // [retryConn.find], or ends with the session that made it.
 func (c *Claim) look(ctx context.Context) error {
-	data, _, err := c.store.syncedGet(ctx, c.claimPath())
+	data, _, err := c.store.getAfter(ctx, c.store.commit, c.claimPath())
 	switch {
 	case err == nil && string(data) == c.guid:
 		return nil

@@ -51,6 +51,18 @@ func WithRetry(policy RetryPolicy) Option {
 	return func(s *call.Settings) { s.Retry = call.Policy(policy) }
 }
 
+// WithSync has reads that are to be current begin with [Conn.Sync], where a transaction that changes nothing is the
+// default. That spares the servers an agreement of their majority and an entry in their logs for each: [Counter.Get],
+// [Group.Members] and Changed, [Candidate.Leader], [Barrier.Wait], the queues' Peek and [ErrEmpty], [PriorityQueue.Poll]
+// and Take, [LockingQueue.Claim] and TryClaim.
+//
+// The price: a leader that has been deposed and has not noticed answers a Sync, too (ZOOKEEPER-1675), so for up to
+// syncLimit ticks after that these may tell of an old state. What changes something, and what is looked for after a lost
+// reply, is as without.
+func WithSync() Option {
+	return func(s *call.Settings) { s.Sync = true }
+}
+
 // WithContainers creates missing parents as container znodes, which the servers remove when they have become empty,
 // instead of plain ones, which stay. It needs ZooKeeper 3.5.1 or later.
 func WithContainers() Option {

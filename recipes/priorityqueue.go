@@ -39,10 +39,10 @@ import (
 //
 // # Cost
 //
-// Offer is one request. Poll is four (sync, list, read, delete), and four more each time another client was faster,
-// since what is best must be looked up anew. Peek is three, ErrEmpty two. Take waits with one request more, and again
-// each half minute; every change of dir wakes all that wait. Once the sequence number has wrapped each list costs one
-// request more for each item of the best priority.
+// Offer is one request. Poll is four (sync, which is a transaction unless [WithSync] is given, list, read, delete), and
+// four more each time another client was faster, since what is best must be looked up anew. Peek is three, ErrEmpty
+// two. Take waits with one request more, and again each half minute; every change of dir wakes all that wait. Once the
+// sequence number has wrapped each list costs one request more for each item of the best priority.
 //
 // # Wrong versions that tempt
 //

@@ -47,9 +47,9 @@ const itemPrefix = "qn-"
 // # Cost
 //
 // Offer is one request. Poll is three (list, read, delete) and one more for each item that others took in between; a
-// list grows with the queue. Peek is three (sync, list, read). ErrEmpty costs another sync and list, and so does
-// every half minute of waiting in Take. Each Offer wakes all that wait in Take at that time: with many idle
-// consumers, poll instead.
+// list grows with the queue. Peek is three (sync, which is a transaction unless [WithSync] is given, list, read).
+// ErrEmpty costs another sync and list, and so does every half minute of waiting in Take. Each Offer wakes all that
+// wait in Take at that time: with many idle consumers, poll instead.
 //
 // A Take that gives up leaves its watch on dir in the client. The next Take through the same Queue uses it, so there
 // is one at most for each Take that ran at the same time.
@@ -135,7 +135,7 @@ func (q *Queue) takeFirst(ctx context.Context, op *operation, name string,
 	return nil, errGone
 }
 
-// first reads the head, all within one session, see [retryConn.synced].
+// first reads the head, all within one session, see [retryConn.after].
 func (q *Queue) first(ctx context.Context) ([]byte, error) {
 	session := q.conn.SessionID()
 	items, err := q.itemsNow(ctx)

@@ -73,10 +73,23 @@ func (l *retryConn) exists(ctx context.Context, path string) (exists bool, stat 
 	return exists && err == nil, stat, err
 }
 
-// sync brings the server that answers up to everything that was committed before the call, by a transaction that
-// changes nothing. [Conn.Sync] would do the same at less cost while the leader stays; one that has been deposed
-// and has not noticed answers it, too, but no write. That a znode is missing is an answer as good as any.
+// barrier brings the server that answers up to what was committed before the call: [retryConn.sync] or
+// [retryConn.commit].
+type barrier func(ctx context.Context, path string) error
+
+// sync is the barrier before reads that a recipe's user asks for, see [WithSync].
 func (l *retryConn) sync(ctx context.Context, path string) error {
+	if !l.settings.Sync {
+		return l.commit(ctx, path)
+	}
+	_, err := l.persist(ctx, func() error { _, err := l.conn.Sync(path); return err })
+	return err
+}
+
+// commit is the barrier that holds in any case: a transaction that changes nothing. [Conn.Sync] does the same at less
+// cost while the leader stays; one that has been deposed and has not noticed answers it, too, but no write. That a znode
+// is missing is an answer as good as any.
+func (l *retryConn) commit(ctx context.Context, path string) error {
 	check := &zk.CheckVersionRequest{Path: path, Version: -1}
 	_, err := l.persist(ctx, func() error { _, err := l.conn.Multi(check); return err })
 	if errors.Is(err, zk.ErrNoNode) {
@@ -188,9 +201,9 @@ func (l *retryConn) findOwn(ctx context.Context, dir, prefix, guid string) (stri
 
 // find returns the children with that guid, normally one or none. A create that was lost is found if it was carried out
 // and its znode is still there: once the client has reconnected, ZooKeeper refuses what is still on the way from its
-// old connection (SessionMovedException), and sync brings the server that answers up to what was committed before.
+// old connection (SessionMovedException), and commit brings the server that answers up to what was committed before.
 func (l *retryConn) find(ctx context.Context, dir, prefix, guid string) ([]string, error) {
-	names, err := l.syncedChildren(ctx, dir)
+	names, err := l.childrenAfter(ctx, l.commit, dir)
 	return slices.DeleteFunc(names, func(name string) bool {
 		m, ok := parseMember(prefix, name)
 		return !ok || m.guid != guid
@@ -198,8 +211,12 @@ func (l *retryConn) find(ctx context.Context, dir, prefix, guid string) ([]strin
 }
 
 // syncedChildren lists a directory as it was at a moment during this call; a missing one has no children.
-func (l *retryConn) syncedChildren(ctx context.Context, dir string) (names []string, err error) {
-	err = l.synced(ctx, dir, func() error {
+func (l *retryConn) syncedChildren(ctx context.Context, dir string) ([]string, error) {
+	return l.childrenAfter(ctx, l.sync, dir)
+}
+
+func (l *retryConn) childrenAfter(ctx context.Context, first barrier, dir string) (names []string, err error) {
+	err = l.after(ctx, first, dir, func() error {
 		names, err = l.children(ctx, dir)
 		return err
 	})
@@ -209,21 +226,21 @@ func (l *retryConn) syncedChildren(ctx context.Context, dir string) (names []str
 	return names, err
 }
 
-// syncedGet reads a znode as it was at a moment during this call.
-func (l *retryConn) syncedGet(ctx context.Context, path string) (data []byte, stat *zk.Stat, err error) {
-	err = l.synced(ctx, path, func() error {
-		data, stat, err = l.get(ctx, path)
+// getAfter reads a znode as it was at a moment during this call.
+func (l *retryConn) getAfter(ctx context.Context, first barrier, path string) (data []byte, s *zk.Stat, err error) {
+	err = l.after(ctx, first, path, func() error {
+		data, s, err = l.get(ctx, path)
 		return err
 	})
-	return data, stat, err
+	return data, s, err
 }
 
-// synced reads in the session of a sync: a new session begins without memory of what the old one has seen, and may be
-// served by a server that lags behind the sync.
-func (l *retryConn) synced(ctx context.Context, path string, read func() error) error {
+// after reads in the session of a barrier: a new session begins without memory of what the old one has seen, and may be
+// served by a server that lags behind it.
+func (l *retryConn) after(ctx context.Context, first barrier, path string, read func() error) error {
 	for {
 		session := l.conn.SessionID()
-		if err := l.sync(ctx, path); err != nil {
+		if err := first(ctx, path); err != nil {
 			return err
 		}
 		err := read()

@@ -29,12 +29,11 @@ var ErrPermits = errors.New("recipes: a semaphore needs at least one permit; pas
 //
 // # Cost
 //
-// With a free permit Acquire takes three requests (create, list, read with watch) and Release one. A waiter adds n
-// for its watches, which it keeps, and one list for each time that it wakes, and one watch more if it goes on waiting. A
-// release wakes those for whom it is one of the n right
-// before: at most n waiters, however many there are. A line of watchers of one predecessor each, as the lock has,
-// would not do: the next in line must wake whichever of the n holders releases first. For large n a lock in front of
-// a list of permits wakes fewer and costs twice the requests.
+// With a free permit Acquire takes three requests (create, list, read with watch) and Release one. A waiter adds n for
+// its watches, which it keeps, and one list for each time that it wakes, and one watch more if it goes on waiting. A
+// release wakes those for whom it is one of the n right before: at most n waiters, however many there are. A line of
+// watchers of one predecessor each, as the lock has, would not do: the next in line must wake whichever of the n
+// holders releases first. For large n a lock in front of a list of permits wakes fewer and costs twice the requests.
 //
 // # Errors
 //

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/testkit"
+	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	simworld "github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
@@ -30,6 +31,25 @@ func TestSimulation(t *testing.T) {
 		if testing.Short() {
 			return
 		}
+	}
+}
+
+// TestWithSyncInSimulation: as long as no leader is deposed without noticing, Conn.Sync is as good as a transaction.
+func TestWithSyncInSimulation(t *testing.T) {
+	testkit.ManyWorlds(t)
+	for _, w := range []func() *workload.Workload{
+		func() *workload.Workload {
+			return workload.Counter(func(c recipes.Conn, path string) workload.Adder {
+				return recipes.NewCounter(c, path, recipes.WithSync())
+			})
+		},
+		func() *workload.Workload {
+			return workload.PriorityQueue(func(c recipes.Conn, path string) workload.PriorityQueuer {
+				return recipes.NewPriorityQueue(c, path, recipes.WithSync())
+			})
+		},
+	} {
+		simulate(t, workload.Entry{Kind: "with sync", New: w}, sim.Config{Episodes: rounds[1], Seed: 1, Faults: simworld.AllFaults, NoShrink: true})
 	}
 }
 

@@ -16,8 +16,8 @@ var timers = map[string][]string{
 	"context": {"WithDeadline", "WithDeadlineCause", "WithTimeout", "WithTimeoutCause"},
 }
 
-// Every timer of the recipes is set by call.NewTimer or call.WithTimeout, which tell the simulator: else equal choices could give different runs,
-// see world.TellsTime. What the workloads do between the recipes' operations sets none.
+// Every timer of the recipes is set by call.NewTimer or call.WithTimeout, which tell the simulator: else equal choices
+// could give different runs, see world.TellsTime. What the workloads do between the recipes' operations sets none.
 func TestEveryTimerIsTold(t *testing.T) {
 	told := 0
 	for _, name := range sources(t, ".", "cluster", "../internal/call", "../workload") {

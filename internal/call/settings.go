@@ -11,6 +11,7 @@ type Settings struct {
 	ACL        []zk.ACL // of what it creates
 	Retry      Policy
 	Containers bool // are what missing parents become
+	Sync       bool // begins reads, in place of a transaction
 }
 
 // SettingsOf are the default settings, changed by options.
