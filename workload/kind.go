@@ -32,6 +32,7 @@ type Promise struct {
 	Names []string // the properties that break it
 	Text  string   // what it means
 	Also  []string // further properties that break it
+	Help  string   // what to do about it, in a sentence without an end, for kinds of one's own
 }
 
 // sober is promised of kinds whose users act as holders of something.
@@ -71,8 +72,8 @@ var Usual = struct{ Usable, Tidy, NoLeaks Promise }{usable, tidy, noLeaks}
 // Name is what the promise is called; a text by itself has none.
 func (p Promise) Name() string { return cmp.Or(p.Title, strings.Join(p.Names, ", ")) }
 
-// Help is what it means, and what else breaks it.
-func (p Promise) Help() string {
+// Meaning is what it means, and what else breaks it.
+func (p Promise) Meaning() string {
 	if len(p.Also) == 0 {
 		return p.Text
 	}
@@ -82,9 +83,9 @@ func (p Promise) Help() string {
 // String prints the promise as a line.
 func (p Promise) String() string {
 	if p.Name() == "" {
-		return p.Help()
+		return p.Meaning()
 	}
-	return p.Name() + ": " + p.Help()
+	return p.Name() + ": " + p.Meaning()
 }
 
 // BrokenBy reports whether a violation of a property breaks the promise.

@@ -15,10 +15,13 @@ import (
 )
 
 // simWorld is the simulated world, in which everything is known.
-type simWorld struct{ *world.World }
+type simWorld struct {
+	*world.World
+	path string // the object's
+}
 
 func newView(w *world.World, path string) *View {
-	return &View{World: simWorld{w}, Ops: w.Ops(), Waiting: w.Waiting(), Left: Leftovers{Path: path}}
+	return &View{World: simWorld{w, path}, Ops: w.Ops(), Waiting: w.Waiting(), Left: Leftovers{Path: path}}
 }
 
 func (w simWorld) Faulty() bool { return w.Struck() > 0 }
@@ -71,6 +74,11 @@ func (w simWorld) Blocked(op *world.Op, noun string) sim.Violation {
 		return found.Saying("%v; its own %s is first in its queue, but %s, made by %s, which is over, is still there",
 			w.Explain(op), world.Path(own[len(own)-1]), world.Path(other), w.call(maker))
 	}
+	if other := w.outside(parentOf(own[len(own)-1])); len(before) == 0 && other != "" {
+		n, _ := w.Servers().Node(other)
+		return found.Saying("%v; its own %s is first in its queue, but %s of %v is still there, too",
+			w.Explain(op), world.Path(own[len(own)-1]), world.Path(other), w.Owner(n.Stat.EphemeralOwner))
+	}
 	if len(before) == 0 {
 		found.Property = "lost-wakeup"
 		return found.Saying("%v; its own %s is first in the queue, so %s is free and nothing will ever wake it",
@@ -92,6 +100,17 @@ func (w simWorld) heldElsewhere(op *world.Op, queue string) (path string, maker 
 		return parentOf(path) == queue || holds || !watched
 	})
 	return path, maker
+}
+
+// outside returns an ephemeral znode of the object's that is not in a queue; "" if there is none. The queue may be an inner
+// lock's, and who has that znode what is waited for.
+func (w simWorld) outside(queue string) (path string) {
+	w.Servers().Walk(w.path, func(p string, n fakezk.NodeInfo) {
+		if n.Stat.EphemeralOwner != 0 && parentOf(p) != queue {
+			path = p
+		}
+	})
+	return path
 }
 
 func (w simWorld) blockedBy(op *world.Op, own, other string, found sim.Violation) sim.Violation {

@@ -175,7 +175,7 @@ func Own(kind string, plan func(p *world.Plan, path string) Episode, opts ...Opt
 // Plan implements [sim.Workload].
 func (w *Workload) Plan(p *world.Plan) world.Episode {
 	path := w.pathIn(p.Root)
-	return &simulated{Episode: w.Episode(p, path), path: path, own: w.own}
+	return &simulated{Episode: w.Episode(p, path), path: path, kind: w.kind, own: w.own}
 }
 
 // pathIn is the path of the object below a root.
@@ -196,6 +196,7 @@ func (w *Workload) SetUp(c recipes.Conn, path string) error {
 type simulated struct {
 	Episode
 	path  string
+	kind  string
 	conns wireConns
 	own   bool            // of a custom kind
 	found []sim.Violation // at rest
@@ -218,8 +219,9 @@ func (s *simulated) Judge(w *world.World) world.Judgement {
 	v := newView(w, s.path)
 	v.own = s.own
 	j := s.Episode.Judge(v)
-	if j.Add(s.found...); s.own && len(j.Violations) == 0 {
-		j.ownerless(v, simWorld{w})
+	if j.Add(s.found...); s.own {
+		j.ownerless(v, simWorld{w, s.path})
+		j.advise(s.kind)
 	}
 	if !w.Attributed() {
 		j.NotJudged, j.Partly = nil, true

@@ -79,6 +79,7 @@ type Violation struct {
 	Ops      []*Op    // those operations, if there are any
 	Sessions []int64  // those sessions
 	Paths    []string // those znodes
+	Help     string   // what to do about it, as a kind of one's own says; "" if it does not
 }
 
 // Plan is what a workload draws an episode from.

@@ -31,7 +31,7 @@ func (t *Trial) ciOf(result sim.Result, problems []ciformat.Problem) ciformat.Re
 	if kind, err := workload.KindNamed(result.Workload); err == nil {
 		for _, promise := range kind.Promises {
 			if name := promise.Name(); name != "" {
-				report.Cases = append(report.Cases, ciformat.Case{Name: name, Help: promise.Help(), BrokenBy: promise.BrokenBy,
+				report.Cases = append(report.Cases, ciformat.Case{Name: name, Help: promise.Meaning(), BrokenBy: promise.BrokenBy,
 					Verdict: rest, Reason: result.Reason})
 			}
 		}
