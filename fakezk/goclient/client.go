@@ -100,6 +100,9 @@ type Client struct {
 
 	// OnLate, if set, is called when something has come for a goroutine that is stalled.
 	OnLate func(Told)
+
+	// OnFail, if set, is called before a call of the recipe fails in the client: no server has answered it.
+	OnFail func(call *Call, err error)
 }
 
 // Servers are what a client has of a [fakezk.Ensemble], whose methods these are.
@@ -114,6 +117,9 @@ type authInfo struct {
 	scheme string
 	auth   []byte
 }
+
+// OnFull sets what is called when a user's channel of [Conn.SessionEvents] has no room for a change of the connection's state.
+func (c *Client) OnFull(f func(user int, event zk.Event)) { c.events.full = f }
 
 // sendBuffer is what of go-zookeeper's buffer of 1536 kB is left for a request behind the length of its frame.
 const sendBuffer = 1536<<10 - 4
@@ -387,6 +393,9 @@ func (c *Client) fail(err error, lists ...*[]*Call) {
 		*list = (*list)[:0]
 	}
 	for _, call := range calls {
+		if c.OnFail != nil && !call.internal && !c.killed.Load() && err != zk.ErrClosing { // the client lives
+			c.OnFail(call, err)
+		}
 		c.complete(call, err)
 	}
 }

@@ -19,6 +19,8 @@ type events struct {
 	mu      sync.Mutex // guards who reads, and …
 	latest  []zk.Event // … what has happened since the client last began to connect
 	silent  bool       // the channels are closed
+
+	full func(user int, event zk.Event) // see [Client.OnFull]; may be nil
 }
 
 // reader is a channel of the client's events.
@@ -69,7 +71,9 @@ func (e *events) publish(event zk.Event, hold bool) {
 	e.offer(e.ch, event)
 	for _, r := range e.remember(event) {
 		if hold {
-			r.hold(event)
+			if !r.hold(event) && e.full != nil && event.Type == zk.EventSession {
+				e.full(r.user, event)
+			}
 		} else {
 			e.offer(r.ch, event)
 		}
@@ -124,14 +128,16 @@ func (e *events) silence(died bool) {
 }
 
 // hold keeps an event if go-zookeeper's channel had room: for six, beside the one that a waiting reader takes.
-func (r *reader) hold(event zk.Event) {
+func (r *reader) hold(event zk.Event) bool {
 	room := eventBuffer - len(r.ch)
 	if len(r.ch) == 0 {
 		room++
 	}
-	if len(r.held) < room {
-		r.held = append(r.held, event)
+	if len(r.held) >= room {
+		return false
 	}
+	r.held = append(r.held, event)
+	return true
 }
 
 // Readers returns how many channels hold something back: those that [Conn.SessionEvents] has returned, and behind them

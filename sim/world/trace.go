@@ -57,11 +57,12 @@ type Detail struct {
 	Fault   Faults  // that strikes or ends: a single one
 	Dialled Dialled // of a line of kind connect: its result
 
-	// Of a request, answered, lost or neither:
+	// Of a request, answered, lost, failed or neither:
 	Request string  // create, children, multi, …: its name, as in [github.com/zktorture/zktorture/recipes.Around]
 	Watch   bool    // it sets a watch
 	Dropped bool    // the server closes the connection instead of an answer
 	Hangs   bool    // the server, a deposed leader, will never answer
+	Parts   []Part  // of a multi
 	Places  []Place // where the recipe has sent or called it, innermost first; only a replay knows
 
 	// Of a request that is answered in this step, and of a reply:
@@ -76,7 +77,12 @@ type Detail struct {
 	Unsent bool         // of a fault: requests that were not sent yet fail, as no server can be reached
 	Vain   int64        // of a fault: the session that a server has begun in vain, as its answer was lost
 	Late   int          // of a fault of a server, and of its end: which one is behind; 0, the first to lead, if there is none
+
+	End fakezk.CounterEnd // of a wrap: which counter of the znode at Path has come to its end; none if its number is given out again
 }
+
+// Part is a request of a multi.
+type Part struct{ Request, Path string }
 
 // Place is a line of code of a recipe.
 type Place = bubble.Place
@@ -96,6 +102,8 @@ const (
 	KindReply    Kind = "reply"    // a reply reaches its client
 	KindWatch    Kind = "watch"    // a watch event reaches its client
 	KindTold     Kind = "told"     // an event of the connection reaches somebody who reads those
+	KindFull     Kind = "full"     // an event of the connection is dropped: the channel of who reads those is full
+	KindFails    Kind = "fails"    // a request fails in the client: no server has answered it
 	KindClosed   Kind = "closed"   // a client sees that the server has closed the connection
 	KindConnect  Kind = "connect"  // a client dials a server
 	KindFault    Kind = "fault"    // a fault strikes
@@ -189,6 +197,9 @@ func (s *Step) asks(w *World, call *goclient.Call) {
 	r := &call.Request
 	s.User, s.Op, s.Sent, s.Places = call.User, call.Tag, w.sentAt(call), w.cfg.Places.Of(call)
 	s.Path, s.Request, s.Watch = requestPath(r), RequestName(r.Op), r.Watch
+	for i := range r.Ops {
+		s.Parts = append(s.Parts, Part{RequestName(r.Ops[i].Op), r.Ops[i].Path})
+	}
 }
 
 // answers notes the answer to a request; r is nil if the request arrived in a step before.
@@ -225,7 +236,7 @@ func refusal(m *fakezk.Response) wire.Code {
 func (s *Step) loses(w *World, what Lost, call *goclient.Call, fate string) {
 	if w.trace != nil {
 		s.asks(w, call)
-		s.Lost, s.Fate, s.Result = what, fate, s.Subject()+" "+fate
+		s.Lost, s.Fate, s.Result, w.lost = what, fate, s.Subject()+" "+fate, call
 	}
 }
 
@@ -249,9 +260,10 @@ func (s *Step) carriesOut(w *World, call *goclient.Call) {
 // journal is what is written down of a run: its trace, if somebody wants one, and the hash of all its steps.
 type journal struct {
 	world   *World
-	trace   *[]Step // nil for none
-	unkept  Step    // what notes are without a trace
-	*record         // what else is kept with a trace; nil without
+	trace   *[]Step        // nil for none
+	unkept  Step           // what notes are without a trace
+	*record                // what else is kept with a trace; nil without
+	lost    *goclient.Call // the last that was lost with its connection, and has a line
 	hash    uint64
 }
 
@@ -394,6 +406,24 @@ func (j *journal) noteTold(p *process, event zk.Event, user int) {
 		what = strings.TrimPrefix(event.State.String(), "State")
 	}
 	j.note(KindTold, p.id, "told", event.Path, what).User = user
+}
+
+// noteFull notes an event of the connection for which a user's channel has no room.
+func (j *journal) noteFull(p *process, event zk.Event, user int) {
+	if j.trace != nil {
+		j.note(KindFull, p.id, "dropped", "", strings.TrimPrefix(event.State.String(), "State")+": the channel of its reader is full").User = user
+	}
+}
+
+// noteFails notes a request that fails in the client, unless the line before is about the loss of that request.
+func (j *journal) noteFails(p *process, call *goclient.Call, err error) {
+	if j.trace == nil || call == j.lost || p.users == nil {
+		return
+	}
+	s := j.note(KindFails, p.id, "fails", "", err.Error())
+	s.asks(j.world, call)
+	s.Event = s.Subject()
+	s.Result = "fails in the client: " + err.Error()
 }
 
 func eventName(t zk.EventType) string { return strings.TrimPrefix(t.String(), "Event") }

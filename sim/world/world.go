@@ -367,6 +367,10 @@ func (p *process) openClient() {
 	c.GUIDSeed, c.HoldEvents = GUIDSeed(p.id, p.incarnation), true
 	c.OnExpired = func(session int64) { p.learnExpiry(w, nil, session) }
 	c.OnLate = func(told goclient.Told) { p.comesLate(told) }
+	if w.trace != nil {
+		c.OnFail = func(call *goclient.Call, err error) { w.noteFails(p, call, err) }
+		c.OnFull(func(user int, event zk.Event) { w.noteFull(p, event, user) })
+	}
 	c.OnWait = w.beginsToWait
 	c.SettlesWoken = w.tellsTime // otherwise time passes, too
 	p.inProcess, p.clients = c, []client{inProcess{c}}

@@ -88,7 +88,7 @@ func counterEnds(w *World, c fakezk.Change) {
 	w.fold(uint64(end.end))
 	w.foldString(end.path)
 	w.strikes(Wrap.Index(), 1)
-	w.noteFault(Wrap, -1, end.path, endWords[end.end])
+	w.noteFault(Wrap, -1, end.path, endWords[end.end]).End = end.end
 }
 
 // nameTaken notes that a sequential create fails because the number has stayed.

@@ -26,7 +26,7 @@ func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
 // placesMax bounds the places of a stack, and framesMax the frames in which they are sought.
 const (
-	placesMax = 6
+	placesMax = 12
 	framesMax = 48
 	wiredMax  = 1000 // requests over the wire whose goroutines are sought: a livelock repeats what is known
 )
