@@ -43,7 +43,8 @@ func (b *storyBuilder) citeZnodes() {
 	for _, parents := range []bool{false, true} {
 		some := false
 		for i, z := range s.Znodes {
-			s.Znodes[i].Cited = b.names(z.Path) || parents == (i+1 < len(s.Znodes) && strings.HasPrefix(s.Znodes[i+1].Path, z.Path+"/")) && s.concerns(i)
+			s.Znodes[i].Named = b.names(z.Path)
+			s.Znodes[i].Cited = s.Znodes[i].Named || parents == (i+1 < len(s.Znodes) && strings.HasPrefix(s.Znodes[i+1].Path, z.Path+"/")) && s.concerns(i)
 			some = some || s.Znodes[i].Cited
 		}
 		if some {

@@ -117,8 +117,8 @@ func lineIn(t *testing.T, name, end string) string {
 // A violation has a cause: an outdated decision, a lost reply. The pivotal step, if there is one, is within it, and what helps is about it.
 func TestCause(t *testing.T) {
 	for b, want := range map[bug]string{
-		lostWakeup:                         " acts on a stale read: ",
-		{"queue", "duplicate", world.Loss}: " was carried out; its reply to ",
+		lostWakeup:                         ", and that was gone since step ",
+		{"queue", "duplicate", world.Loss}: " was carried out, and its reply was lost: ",
 	} {
 		s := told(t, b)
 		if c := s.Cause; c == nil || !strings.Contains(c.Text, want) || s.Pivot.Step > 0 && (s.Pivot.Step < c.From || s.Pivot.Step > c.To) {

@@ -77,9 +77,14 @@ func (s *Story) folded(parts []part) *Story {
 			parts = parts[1:]
 		}
 	}
-	if s.Cause != nil && s.Cause.Event >= 0 {
+	if s.Cause != nil {
 		cause := *s.Cause
-		cause.Event, f.Cause = at[cause.Event], &cause
+		f.Cause = &cause
+		for _, of := range []*int{&cause.Read, &cause.Event} {
+			if *of >= 0 {
+				*of = at[*of]
+			}
+		}
 	}
 	for i := range f.Events {
 		for _, of := range []*int{&f.Events[i].From, &f.Events[i].Armed} {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/sim/world"
 )
@@ -88,6 +89,13 @@ func (r *traceReader) line(s world.Step) {
 	if s.Sent > 0 {
 		e.Sent = int64(s.Sent)
 	}
+	if (s.Kind == world.KindExchange || s.Kind == world.KindReply) && s.Failed() {
+		e.Refused = reason(s.Err)
+	}
+	for _, p := range s.Parts {
+		e.Parts += p.Request + " " + p.Path + "\n"
+	}
+	e.Ends = counters[s.End]
 	e.Code, e.Callers = code(s.Places)
 	if s.Lost != "" {
 		e.Subject, e.Fate = s.Subject(), s.Fate
@@ -98,6 +106,11 @@ func (r *traceReader) line(s world.Step) {
 	if s.Client >= 0 {
 		r.tie(at, &r.story.Events[at], &r.clients[s.Client])
 	}
+}
+
+// counters names the counters that come to their ends.
+var counters = map[fakezk.CounterEnd]string{
+	fakezk.EndSticks: "sticks", fakezk.EndNumbers: "numbers", fakezk.EndVersion: "version", fakezk.EndAversion: "aversion", fakezk.EndCversion: "cversion",
 }
 
 // code names where a request was sent, and the functions that led there.
@@ -117,7 +130,7 @@ func (r *traceReader) what(s world.Step) string {
 	switch s.Kind {
 	case world.KindCall, world.KindReturn:
 		return r.story.Operations[r.operation(s.Op)].call()
-	case world.KindRequest, world.KindExchange, world.KindWatch:
+	case world.KindRequest, world.KindExchange, world.KindWatch, world.KindFails:
 		return s.Subject()
 	case world.KindFault, world.KindHealed:
 		return s.Fault.String()

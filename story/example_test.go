@@ -53,10 +53,9 @@ func ExampleTell() {
 	// └   10  │ u2 exists+watch x-…-0000 = node does not exist
 	//         ╎ acquire waits forever
 	//
-	// why: c1 (user 2) acts on a stale read: children lock at step 8, then c1: delete x-…-0000 ok at step
-	//      9; its next request arrives at step 10
+	// why: c1 (user 2)'s acquire() watches x-…-0000 from step 10 on, and that was gone since step 9
 	//
-	// help: What you read was over when your watch was set. Set the watch with the read itself (ChildrenW,
-	//      ExistsW), and if exists finds nothing, read the list again at once
+	// help: It was gone before you watched it, and nothing will make it again: use GetW, which fails then,
+	//      or read the list again when ExistsW finds nothing
 	//       https://github.com/zktorture/zktorture/blob/main/docs/cookbook/lost-wake-up.md
 }

@@ -17,11 +17,11 @@ func (h *Help) Link() string {
 	return "https://github.com/zktorture/zktorture/blob/main/docs/cookbook/" + h.Page + ".md"
 }
 
-// Advice is what is known of some properties: what it means when one breaks, and what helps, by mechanism.
+// Advice is what is known of some properties: what it means when one breaks, and what can help.
 type Advice struct {
 	Properties []string `json:"properties"`
 	Meaning    string   `json:"meaning"`
-	Helps      []Remedy `json:"helps"`
+	Helps      []Remedy `json:"helps"` // of the mechanisms that break these properties and few others
 }
 
 // Remedy is what helps against a mechanism.
@@ -30,50 +30,20 @@ type Remedy struct {
 	Help
 }
 
-// AnyMechanism are all mechanisms against which nothing of their own helps.
-const AnyMechanism Mechanism = "any"
-
-//go:embed help.txt
-var helpText string
+//go:embed meanings.txt
+var meanings string
 
 // AllAdvice lists what is known of all properties.
 func AllAdvice() (all []Advice) {
-	for line := range strings.Lines(helpText) {
-		line = strings.TrimRight(line, "\n")
-		before, after, _ := strings.Cut(line, ": ")
-		switch {
-		case line == "" || line[0] == '#':
-		case line[0] != ' ':
-			all = append(all, Advice{Properties: strings.Fields(before), Meaning: after})
-		default:
-			text, page, _ := strings.Cut(after, " | ")
-			last := &all[len(all)-1]
-			last.Helps = append(last.Helps, Remedy{Mechanism(strings.TrimSpace(before)), Help{text, page}})
+	for line := range strings.Lines(meanings) {
+		names, meaning, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		a := Advice{Properties: strings.Fields(names), Meaning: meaning}
+		for _, r := range rules {
+			if slices.ContainsFunc(r.breaks, func(p string) bool { return slices.Contains(a.Properties, p) }) {
+				a.Helps = append(a.Helps, Remedy{r.mechanism, Help{r.help, r.page}})
+			}
 		}
+		all = append(all, a)
 	}
 	return all
-}
-
-// helpFor is what helps against a violation with a cause; nil if nothing is known of its property.
-func helpFor(property string, c *Cause) *Help {
-	for _, r := range remediesOf(property) {
-		if c != nil && r.Mechanism == c.Mechanism || r.Mechanism == AnyMechanism {
-			return &r.Help
-		}
-	}
-	return nil
-}
-
-// helps reports whether something helps against a mechanism that breaks a property.
-func helps(property string, m Mechanism) bool {
-	return slices.ContainsFunc(remediesOf(property), func(r Remedy) bool { return r.Mechanism == m })
-}
-
-func remediesOf(property string) []Remedy {
-	for _, a := range AllAdvice() {
-		if slices.Contains(a.Properties, property) {
-			return a.Helps
-		}
-	}
-	return nil
 }

@@ -70,8 +70,8 @@ func newPage(s prose) page {
 	return p
 }
 
-// Code is the code around the request that decides.
-func (p page) Code() *Source { return p.decisive() }
+// Code is the code of the requests of the cause.
+func (p page) Code() []spot { return p.spots() }
 
 // Text is the story as text, which the page has besides.
 func (p page) Text() string { return clip(p.Story.Text(TextOptions{}), textMax) }
@@ -147,7 +147,7 @@ func (s *Story) clipped(events int) *Story {
 		}
 		if s.Cause != nil {
 			cause := *t.Cause
-			cause.Event, t.Cause = max(-1, cause.Event-gone), &cause
+			cause.Read, cause.Event, t.Cause = max(-1, cause.Read-gone), max(-1, cause.Event-gone), &cause
 		}
 	}
 	t.Znodes = clippedZnodes(s.Znodes)

@@ -10,13 +10,18 @@ import (
 // with the import path of the package: example.com/app/locks/lock.go:42.
 type Lines []string
 
-// Decisive returns where in the recipe's code the request was sent that decides: see [Cause]. It is nil if that is not
-// known.
+// Decisive returns where in the recipe's code the request was sent that decides, or by which it went: see [Cause]. It is nil if
+// that is not known.
 func (s *Story) Decisive() Lines {
-	if s.Cause == nil || s.Cause.Event < 0 || s.Events[s.Cause.Event].Code == "" {
+	if s.Cause == nil {
 		return nil
 	}
-	return s.Events[s.Cause.Event].lines()
+	for _, i := range []int{s.Cause.Event, s.Cause.Read} {
+		if i >= 0 && s.Events[i].Code != "" {
+			return s.Events[i].lines()
+		}
+	}
+	return nil
 }
 
 // lines are the lines of an event that has some.

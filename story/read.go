@@ -52,6 +52,7 @@ func check(s *Story) error {
 		}
 	}
 	if s.Cause != nil {
+		c.index("the cause", "read", s.Cause.Read, -1, events)
 		c.index("the cause", "event", s.Cause.Event, -1, events)
 	}
 	for _, z := range s.Sources {

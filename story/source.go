@@ -34,7 +34,10 @@ func (b *storyBuilder) addSources() {
 	built := builtAt()
 	files := map[string][]string{}
 	for _, step := range b.trace {
+		called := step.Request
 		for _, p := range step.Places {
+			name := called
+			called = p.Function[strings.LastIndexByte(literal.ReplaceAllString(p.Function, ""), '.')+1:]
 			known := slices.ContainsFunc(b.story.Sources, func(s Source) bool { return s.At == p.String() })
 			if known || !filepath.IsAbs(p.Path) {
 				continue
@@ -48,14 +51,14 @@ func (b *storyBuilder) addSources() {
 				files[p.Path] = lines
 			}
 			if p.Line <= len(lines) {
-				b.story.Sources = append(b.story.Sources, sourceOf(p, step.Request, lines))
+				b.story.Sources = append(b.story.Sources, sourceOf(p, name, lines))
 			}
 		}
 	}
 }
 
-// sourceOf cuts the lines around a place out of a file, and marks the call on its line: of the request, else any.
-func sourceOf(p world.Place, request string, file []string) Source {
+// sourceOf cuts the lines around a place out of a file, and marks the call on its line: of the request or function, else the first.
+func sourceOf(p world.Place, called string, file []string) Source {
 	from, until := max(p.Line-1-sourceAround, 0), min(p.Line+sourceAround, len(file))
 	s := Source{At: p.String(), Function: literal.ReplaceAllString(p.Function, ""), First: from + 1, Marked: p.Line - 1 - from}
 	for _, line := range file[from:until] {
@@ -65,7 +68,7 @@ func sourceOf(p world.Place, request string, file []string) Source {
 	calls := call.FindAllStringSubmatchIndex(line, -1)
 	s.From, s.Until = len(line)-len(strings.TrimLeft(line, " ")), length(line)
 	for i, c := range slices.Backward(calls) {
-		if name := strings.ToLower(line[c[2]:c[3]]); strings.HasPrefix(name, strings.ToLower(request)) || i == 0 {
+		if name := strings.ToLower(line[c[2]:c[3]]); strings.HasPrefix(name, strings.ToLower(called)) || i == 0 {
 			s.From, s.Until = length(line[:c[2]]), length(line[:c[3]])
 			break
 		}
@@ -89,16 +92,94 @@ var builtAt = sync.OnceValue(func() time.Time {
 	return time.Time{}
 })
 
-// decisive is the code around the request that decides; nil if it is not at hand.
-func (s *Story) decisive() *Source {
-	if s.Cause == nil || s.Cause.Event < 0 {
+// spot is a request of the cause, with the code that led to it.
+type spot struct {
+	Title  string   // read here
+	Frames []Source // of the method that was called to where the request was sent
+}
+
+// spots are the requests by which the client knew, and which decides; without those whose code is not at hand.
+func (s *Story) spots() (all []spot) {
+	if s.Cause == nil {
 		return nil
 	}
-	i := slices.IndexFunc(s.Sources, func(z Source) bool { return z.At == s.Events[s.Cause.Event].Code })
-	if i < 0 {
+	for _, i := range []int{s.Cause.Read, s.Cause.Event} {
+		if i < 0 || s.Events[i].Code == "" || len(all) > 0 && i == s.Cause.Read {
+			continue
+		}
+		z := spot{Title: s.Events[i].role() + " here"}
+		if i == s.Cause.Event && len(all) > 0 {
+			z.Title = "decided here"
+		}
+		for _, at := range s.frames(i) {
+			if len(all) > 0 && all[0].Frames[0].At == at && at != s.Events[i].Code {
+				continue // it is told above
+			}
+			if k := slices.IndexFunc(s.Sources, func(f Source) bool { return f.At == at }); k >= 0 {
+				z.Frames = append(z.Frames, s.Sources[k])
+			}
+		}
+		if len(z.Frames) > 0 {
+			all = append(all, z)
+		}
+	}
+	return all
+}
+
+// role says what a request does, as a participle.
+func (e Event) role() string {
+	switch of := e.request(); {
+	case of == "create" || of == "multi":
+		return "made"
+	case of == "delete":
+		return "deleted"
+	case of == "set":
+		return "set"
+	case e.watches():
+		return "watched"
+	}
+	return "read"
+}
+
+// frames are the lines of code of a request that say most: that of the method that the test, or the harness, has called, and that
+// where it was sent; and the one above that, if several lines send their requests by it.
+func (s *Story) frames(i int) []string {
+	all := s.Events[i].places()
+	if len(all) == 0 {
 		return nil
 	}
-	return &s.Sources[i]
+	outer := len(all) - 1
+	for outer > 0 && strings.Contains(all[outer], "_test.go:") {
+		outer--
+	}
+	chosen := []string{all[outer]}
+	if outer > 1 && slices.ContainsFunc(s.Events, func(e Event) bool {
+		other := e.places()
+		return len(other) > 1 && other[0] == all[0] && other[1] != all[1]
+	}) {
+		chosen = append(chosen, all[1])
+	}
+	if outer > 0 {
+		chosen = append(chosen, all[0])
+	}
+	return chosen
+}
+
+// places are the lines of code that an event names, innermost first, without those between a function literal and the line that it
+// is in: they call it on behalf of that.
+func (e Event) places() (all []string) {
+	if e.Code == "" {
+		return nil
+	}
+	for _, at := range append([]string{e.Code}, strings.Split(e.Callers, ", ")...) {
+		if k := slices.Index(all, at); k >= 0 {
+			all = all[:k]
+		}
+		if at != "" {
+			all = append(all, at)
+		}
+	}
+	return all
 }
 
 // Where names the line, and its function if that says something.

@@ -54,7 +54,7 @@ type Story struct {
 	Curve      []Point     `json:"curve"` // by step; empty if not computed
 	Pivot      *Pivot      `json:"pivot"` // null without a curve, or with a flat one
 	Cause      *Cause      `json:"cause"` // null in a recorded history
-	Help       *Help       `json:"help"`  // null for a property that nothing is known of
+	Help       *Help       `json:"help"`  // null if no rule is sure
 	Sources    []Source    `json:"sources"`
 	Commands   []Command   `json:"commands"`
 	Left       int         `json:"left"`             // operations of a history that were left out
@@ -88,6 +88,8 @@ const (
 	kindReply    Kind = "reply"    // From is the request
 	kindWatch    Kind = "watch"    // a watch event reaches the client; From is the change, Armed set the watch
 	kindTold     Kind = "told"     // a connection event reaches User, who subscribed; Result is the event
+	kindFull     Kind = "full"     // a connection event is dropped, because the channel of User, who subscribed, is full
+	kindFails    Kind = "fails"    // a request fails in the client: no server has answered it; Path, Operation
 	kindClosed   Kind = "closed"   // the client sees that the server has closed the connection
 	kindBegins   Kind = "begins"   // Session begins
 	kindResumes  Kind = "resumes"  // Session resumes at Server
@@ -113,6 +115,9 @@ type Event struct {
 	Result    string `json:"result,omitempty"`  // in words
 	Made      string `json:"made,omitempty"`    // path of the created znode, if the server chose its name
 	Answer    string `json:"answer,omitempty"`  // of request and reply: ok, arrives, = and the result; empty with Made
+	Refused   string `json:"refused,omitempty"` // of a request that is answered by an error, and its reply: which
+	Parts     string `json:"parts,omitempty"`   // of a multi, a line each: create /a/b
+	Ends      string `json:"ends,omitempty"`    // of a wrap: the counter that comes to its end: numbers, version, …
 	Session   int    `json:"session"`           // the client's own view, or the session concerned
 	Operation int    `json:"operation"`         // that made the request
 	From      int    `json:"from"`              // the event's cause, see [Kind]
@@ -166,6 +171,7 @@ type Znode struct {
 	Name  string `json:"name"` // short and unique
 	Lives []Life `json:"lives"`
 	Cited bool   `json:"asked"`
+	Named bool   `json:"named,omitempty"` // by the verdict
 }
 
 // Life is a znode from one creation to its deletion.

@@ -21,9 +21,9 @@ func fromReplay(c *replay.Counterexample, w world.Workload, r *replay.Replayed) 
 	if err := Same(c, r); err != nil {
 		return nil, err
 	}
-	s := build(c, r, r.Violation)
-	s.Subject, s.Title = Subject(w), Headline(w, s.Property, s.Message)
-	s.Workload, s.Recipe, s.Note = c.Workload, c.Recipe, note(c)
+	s := build(c, w, r, r.Violation)
+	s.Title, s.Note = Headline(w, s.Property, s.Message), note(c)
+	s.Workload, s.Recipe = c.Workload, c.Recipe
 	return s, nil
 }
 
@@ -37,9 +37,8 @@ func Of(c *replay.Counterexample, w world.Workload, r *replay.Replayed) *Story {
 	if violation == nil {
 		violation = &world.Violation{Message: "nothing broke"}
 	}
-	s := build(c, r, violation)
-	s.Subject, s.Title = Subject(w), fmt.Sprintf("%s: %s", Subject(w), s.Message)
-	s.Workload, s.Recipe = w.Name(), w.Recipe()
+	s := build(c, w, r, violation)
+	s.Title = fmt.Sprintf("%s: %s", s.Subject, s.Message)
 	return s
 }
 
@@ -128,8 +127,9 @@ type storyBuilder struct {
 	missed     []Event       // requests for missing znodes
 }
 
-func build(c *replay.Counterexample, r *replay.Replayed, v *world.Violation) *Story {
+func build(c *replay.Counterexample, w world.Workload, r *replay.Replayed, v *world.Violation) *Story {
 	s := newStory(v.Property, v.Message)
+	s.Workload, s.Recipe, s.Subject = w.Name(), w.Recipe(), Subject(w)
 	s.Clock, s.Servers, s.Faults, s.Struck = clockSteps, r.Record.Servers, c.Faults, r.Record.Struck.String()
 	b := &storyBuilder{s, v, r.Trace, r.Record, map[int64]int{}, map[int64]int{}, nil}
 	for i, users := range b.record.Users {
@@ -143,8 +143,7 @@ func build(c *replay.Counterexample, r *replay.Replayed, v *world.Violation) *St
 	b.cite()
 	b.addSources()
 	s.Cycles = cycles(s.Events)
-	s.Cause = prose{s}.cause()
-	s.Help = helpFor(s.Property, s.Cause)
+	s.Cause, s.Help = prose{s}.cause()
 	return s
 }
 

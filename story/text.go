@@ -116,9 +116,15 @@ func (w *writer) cause() {
 		w.blank()
 		w.about("why", c.Text)
 	}
-	if source := w.decisive(); source != nil {
+	for _, z := range w.spots() {
 		w.blank()
-		w.source(source)
+		for i := range z.Frames {
+			by := z.Title
+			if i > 0 {
+				by = "by"
+			}
+			w.source(by, &z.Frames[i])
+		}
 	}
 }
 
@@ -132,23 +138,18 @@ func (w *writer) about(word, text string) {
 	}
 }
 
-// source prints the line that is meant, marked, between the lines around it.
-func (w *writer) source(s *Source) {
-	w.item(s.Where())
-	first, last := max(0, s.Marked-1), min(len(s.Lines), s.Marked+2)
-	indent := s.indent(first, last)
-	digits := len(strconv.Itoa(s.First + last))
+// source prints the line that is meant, with the call marked.
+func (w *writer) source(title string, s *Source) {
+	w.item(title + ": " + s.Where())
+	indent := s.indent(s.Marked, s.Marked+1)
+	digits := len(strconv.Itoa(s.First + s.Marked))
 	room := w.o.Width - digits - 5
 	indent = max(indent, s.Until-room)
-	for i := first; i < last; i++ {
-		line := []rune(escape.Text(s.Lines[i]))
-		line = line[min(indent, len(line)):]
-		w.put(fmt.Sprintf("  %*d | %s", digits, s.First+i, string(line[:min(room, len(line))])))
-		if i == s.Marked {
-			mark := strings.Repeat(" ", max(0, s.From-indent)) + paint(w.o.Color, red, strings.Repeat("^", max(1, s.Until-s.From)))
-			w.put(fmt.Sprintf("  %*s | %s", digits, "", mark))
-		}
-	}
+	line := []rune(escape.Text(s.Lines[s.Marked]))
+	line = line[min(indent, len(line)):]
+	w.put(fmt.Sprintf("  %*d | %s", digits, s.First+s.Marked, string(line[:min(room, len(line))])))
+	mark := strings.Repeat(" ", max(0, s.From-indent)) + paint(w.o.Color, red, strings.Repeat("^", max(1, s.Until-s.From)))
+	w.put(fmt.Sprintf("  %*s | %s", digits, "", mark))
 }
 
 func (w *writer) put(line string) { w.out.WriteString(strings.TrimRight(line, " ") + "\n") }

@@ -39,6 +39,10 @@ func (s prose) words(e Event) string {
 		return "reply: " + s.request(e)
 	case kindRequest, kindExchange:
 		return s.request(e)
+	case kindFails:
+		return join(e.What, s.short(e.Path), e.Result)
+	case kindFull:
+		return "dropped " + e.Result
 	case kindHealed, kindClosed, kindRefused:
 		return s.short(e.Result)
 	case kindCall:

@@ -85,11 +85,7 @@ func (e *ExplainCmd) Run(c *console.Context) error {
 func printAdvice(w io.Writer, property string, a story.Advice) {
 	fmt.Fprintf(w, "%s\n\n", console.Wrap(property+" breaks: "+a.Meaning+".", console.Columns))
 	for _, r := range a.Helps {
-		when := "after a " + strings.ReplaceAll(string(r.Mechanism), "-", " ")
-		if r.Mechanism == story.AnyMechanism {
-			when = "in any case"
-		}
-		fmt.Fprint(w, console.Hanging(when+": ", r.Text+".", "  "))
+		fmt.Fprint(w, console.Hanging(string(r.Mechanism)+": ", r.Text+".", "  "))
 		fmt.Fprintf(w, "  %s\n\n", r.Link())
 	}
 }

@@ -152,7 +152,6 @@ func TestScanExact(t *testing.T) {
 	for _, line := range []string{
 		"callbacks.go:30, in (*Caller).Run", "config.go:25, in Follow", "registry.go:19, in (*Registry).Register",
 		"locks.go:22, in (*Locks).Lock", "queue.go:34, in (*Queue).Take", "drawn.go:25, in (*IDs).Next", "drawn.go:42, in (*Once).Do",
-		"acts on a stale read: exists done", "help: After a connection loss find out what the request did",
 	} {
 		if !strings.Contains(stories, line) {
 			t.Errorf("no story tells of %s:\n%s", line, stories)
