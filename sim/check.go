@@ -6,9 +6,11 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,10 +50,12 @@ func WithClients(n int) Option { return func(o *options) { o.Clients = n } }
 // WithOps says how many operations a user may do, 1 to 1000; the default is 4.
 func WithOps(n int) Option { return func(o *options) { o.Ops = n } }
 
-// WithEpisodes says how many episodes are run; the default is 2000. The flag -zktorture.episodes comes first.
+// WithEpisodes says how many episodes are run; the default is 2000. The flag -zktorture.episodes, or
+// ZKTORTURE_EPISODES in the environment, comes first.
 func WithEpisodes(n int) Option { return func(o *options) { o.Episodes = n } }
 
-// WithSeed makes the test draw the same episodes each time. The flag -zktorture.seed comes first.
+// WithSeed makes the test draw the same episodes each time. The flag -zktorture.seed, or
+// ZKTORTURE_SEED, comes first.
 func WithSeed(seed uint64) Option { return func(o *options) { o.Seed = max(seed, 1) } }
 
 // WithStrategy selects one of the [Strategies]; the default is stages, or mix if faults are named.
@@ -65,6 +69,24 @@ var (
 	replayFlag   = flag.String("zktorture.replay", "", "sim.Check: run the run in this `file` again, and nothing else")
 	shrinkFlag   = flag.Duration("zktorture.shrink", 20*time.Second, "sim.Check: make what is found small for so long at most")
 )
+
+// environment sets the flags that are not given from variables of the same names: ZKTORTURE_EPISODES, ZKTORTURE_FAULTS,
+// ZKTORTURE_SEED, ZKTORTURE_SHRINK. A flag ends go test ./... in a package that does not know it; a variable does not.
+var environment = sync.OnceValue(func() error {
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for _, name := range []string{"episodes", "faults", "seed", "shrink"} {
+		variable := "ZKTORTURE_" + strings.ToUpper(name)
+		text := os.Getenv(variable)
+		if text == "" || given["zktorture."+name] {
+			continue
+		}
+		if err := flag.Set("zktorture."+name, text); err != nil {
+			return fmt.Errorf("%s=%s: %w", variable, text, err)
+		}
+	}
+	return nil
+})
 
 const episodesDefault = 2000
 
@@ -108,6 +130,9 @@ func Check(t *testing.T, w world.Workload, opts ...Option) {
 
 // forTest is how a test runs its campaign.
 func (o options) forTest(t *testing.T) (Config, error) {
+	if err := environment(); err != nil {
+		return Config{}, err
+	}
 	if *faultsFlag != "" {
 		WithFaults(*faultsFlag)(&o)
 	}

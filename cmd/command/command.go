@@ -68,7 +68,14 @@ func Main(kinds ...*workload.Kind) {
 	if err := workload.Register(kinds...); err != nil {
 		os.Exit(console.Fail(s, err))
 	}
-	os.Exit(run(ctx, os.Args[1:], s))
+	end := func(int) {}
+	if dir := os.Getenv(endVariable); dir != "" {
+		end = underSupervision(dir)
+	}
+	s.Foreign = len(kinds) > 0
+	status := run(ctx, os.Args[1:], s)
+	end(status)
+	os.Exit(status)
 }
 
 // run executes a command line and returns its exit status. A failed write to the output is an error.
@@ -91,6 +98,8 @@ func runGuarded(ctx context.Context, args []string, s console.Streams) int {
 		return exited
 	case err != nil:
 		return console.Fail(s, err)
+	case s.Foreign && needsSupervision(parsed):
+		return console.Status(s, supervise(c, parsed))
 	}
 	return console.Status(s, parsed.Run(c))
 }

@@ -44,12 +44,8 @@ func (p *partCmd) Run(c *console.Context) error {
 			return err
 		}
 	}
-	out, err := parts.ClaimOutput()
-	if err != nil {
-		return err
-	}
 	plan := &Plan{}
-	return parts.Answer(c, out, func(ctx context.Context, q question) (any, error) {
+	return parts.Answer(c, func(ctx context.Context, q question) (any, error) {
 		if q.Plan != nil {
 			plan = q.Plan
 			return reply{}, plan.ready()

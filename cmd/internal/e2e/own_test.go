@@ -1,6 +1,11 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -12,5 +17,25 @@ func ownKinds() []*workload.Kind {
 			return recipes.NewSimpleWatchLock(c, path)
 		}, workload.Named("mine"), workload.Unfair())
 	}}
-	return []*workload.Kind{{Name: "lock", Recipes: []workload.Entry{simple}}}
+	return []*workload.Kind{{Name: "lock", Recipes: []workload.Entry{simple, rude("leaves", func() { os.Exit(0) }),
+		rude("fatal", func() { log.Fatal("no lock for you") }), rude("prints", func() { fmt.Println("hello") })}}}
+}
+
+// rude is a lock that does something first that a library must not do.
+func rude(name string, does func()) workload.Entry {
+	return workload.Entry{Recipe: name, Help: "a rude lock", New: func() *workload.Workload {
+		return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+			return rudeLock{recipes.NewLock(c, path), does}
+		}, workload.Named(name))
+	}}
+}
+
+type rudeLock struct {
+	workload.Locker
+	does func()
+}
+
+func (r rudeLock) Lock(ctx context.Context) error {
+	r.does()
+	return r.Locker.Lock(ctx)
 }

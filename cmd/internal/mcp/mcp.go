@@ -3,12 +3,14 @@
 package mcp
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -16,9 +18,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/zktorture/zktorture/cmd/internal/cli/console"
@@ -41,11 +45,63 @@ func (m *Command) Run(c *console.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Run(c, &mcp.StdioTransport{}); c.Err() == nil {
+	out := &answers{to: c.Bare.Stdout}
+	if err := s.Run(c, &mcp.IOTransport{Reader: messages(os.Stdin, out), Writer: out}); c.Err() == nil {
 		return err
 	}
 	return nil
 }
+
+// answers are written one at a time.
+type answers struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+// Write implements [io.Writer].
+func (a *answers) Write(text []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.to.Write(text)
+}
+
+// Close implements [io.Closer].
+func (*answers) Close() error { return nil }
+
+// messages passes on the messages of JSON-RPC 2.0 that are read, a line each. What is none is answered with an error, as
+// its section 5.1 says; the library ends at one.
+func messages(from io.Reader, answers io.Writer) io.ReadCloser {
+	out, in := io.Pipe()
+	go func() {
+		lines := bufio.NewScanner(from)
+		lines.Buffer(nil, messageMax)
+		for lines.Scan() {
+			line := bytes.TrimSpace(lines.Bytes())
+			code, wrong := 0, ""
+			if !json.Valid(line) {
+				code, wrong = -32700, "Parse error: this is not JSON"
+			} else if _, err := jsonrpc.DecodeMessage(line); err != nil {
+				code, wrong = -32600, "Invalid Request: "+err.Error()
+			}
+			var err error
+			switch {
+			case len(line) == 0:
+			case code != 0:
+				_, err = fmt.Fprintf(answers, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q}}`+"\n", code, wrong)
+			default:
+				_, err = in.Write(append(line, '\n'))
+			}
+			if err != nil {
+				return
+			}
+		}
+		in.CloseWithError(cmp.Or(lines.Err(), io.EOF))
+	}()
+	return out
+}
+
+// messageMax is how long a message may be, in bytes.
+const messageMax = 16 << 20
 
 // server has the tools. What it is asked for and cannot do is the error of a tool, which the agent reads.
 type server struct {
@@ -56,7 +112,7 @@ type server struct {
 const instructions = `zktorture runs code over Apache ZooKeeper (locks, queues, elections) on a simulated ensemble, injects faults, ` +
 	`and tells the shortest run that breaks a promise as a story. Find the user's own code with scan, and test it with test; run ` +
 	`the recipes that list names with run. Read cause, sources and help of the story, fix the code, and run the same seed again. ` +
-	`A pass says that nothing broke in these runs.`
+	`A pass says that nothing broke in these runs. Status 0: nothing broke, 1: something broke, 2: it is not known.`
 
 // newServer makes a server of a folder.
 func newServer(self, root string) (*mcp.Server, error) {
@@ -93,18 +149,22 @@ type call struct {
 // add adds a tool.
 func add[In any](s *server, to *mcp.Server, name string, how *mcp.ToolAnnotations, what string, do func(call, In) (output, error)) {
 	mcp.AddTool(to, &mcp.Tool{Name: name, Annotations: how, Description: what},
-		func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, output, error) {
+		func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 			out, err := do(call{s, ctx}, in)
-			return nil, out, cmp.Or(ctx.Err(), err)
+			if err = cmp.Or(ctx.Err(), err); err != nil {
+				return nil, nil, err
+			}
+			text, err := json.Marshal(out)
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, nil, err
 		})
 }
 
-// output is what a tool returns.
+// output is what a tool returns, once: as text, which every agent reads.
 type output struct {
-	Status  int    `json:"status" jsonschema:"the exit status: 0 nothing broke, 1 something broke, 2 it is not known"`
-	Result  any    `json:"result,omitempty" jsonschema:"what the command prints as JSON"`
-	Text    string `json:"text,omitempty" jsonschema:"what the command prints as text, the end of it"`
-	Stories []any  `json:"stories,omitempty" jsonschema:"of what broke, the likely cause first; cause, sources and help are read first"`
+	Status  int    `json:"status"`            // of the command: 0 nothing broke, 1 something broke, 2 it is not known
+	Result  any    `json:"result,omitempty"`  // what the command prints as JSON
+	Text    string `json:"text,omitempty"`    // what the command prints as text, the end of it
+	Stories []any  `json:"stories,omitempty"` // of what broke, the likely cause first
 }
 
 type listInput struct {
@@ -131,7 +191,7 @@ func (c call) help(in helpInput) (output, error) {
 
 type scanInput struct {
 	Packages []string `json:"packages,omitempty" jsonschema:"as seen from the root, such as ./lock or ./...; default ./..."`
-	Episodes uint32   `json:"episodes,omitempty" jsonschema:"how many each test runs"`
+	Episodes uint64   `json:"episodes,omitempty" jsonschema:"how many each test runs"`
 }
 
 func (c call) scan(in scanInput) (output, error) {
@@ -148,10 +208,10 @@ type runInput struct {
 	Faults   string `json:"faults,omitempty" jsonschema:"what may strike: names with commas between them, all, or none; all,-wrap leaves one out; default: all, in stages"`
 	Strategy string `json:"strategy,omitempty" jsonschema:"how episodes are drawn; default: stages, or mix with faults"`
 	Seed     uint64 `json:"seed,omitempty" jsonschema:"the same seed gives the same run; default: a new one, which is in the result"`
-	Episodes uint32 `json:"episodes,omitempty" jsonschema:"how many; default: 1000, or as many as seconds allow"`
-	Seconds  uint32 `json:"seconds,omitempty" jsonschema:"how long to run"`
-	Clients  uint32 `json:"clients,omitempty" jsonschema:"the most clients, 1 to 64; default 3"`
-	Ops      uint32 `json:"ops,omitempty" jsonschema:"the most operations of a user, 1 to 1000; default 4"`
+	Episodes uint64 `json:"episodes,omitempty" jsonschema:"how many; default: 1000, or as many as seconds allow"`
+	Seconds  uint64 `json:"seconds,omitempty" jsonschema:"how long to run"`
+	Clients  uint64 `json:"clients,omitempty" jsonschema:"the most clients, 1 to 64; default 3"`
+	Ops      uint64 `json:"ops,omitempty" jsonschema:"the most operations of a user, 1 to 1000; default 4"`
 }
 
 func (c call) run(in runInput) (out output, err error) {
@@ -173,9 +233,9 @@ type testInput struct {
 	Dir      string   `json:"dir,omitempty" jsonschema:"the folder of the module or package; default: that of the server"`
 	Packages []string `json:"packages,omitempty" jsonschema:"as seen from dir, such as ./lock or ./...; default ./..."`
 	Run      string   `json:"run,omitempty" jsonschema:"a regular expression of tests, as for go test -run; default: all"`
-	Seed     uint64   `json:"seed,omitempty" jsonschema:"draw these episodes; only for packages whose tests use the simulator; default: others each time"`
-	Episodes uint32   `json:"episodes,omitempty" jsonschema:"how many a test runs; only for such packages; default: what the test says, or 2000"`
-	Faults   string   `json:"faults,omitempty" jsonschema:"what may strike; only for such packages; default: what the test says"`
+	Seed     uint64   `json:"seed,omitempty" jsonschema:"draw these episodes; default: others each time"`
+	Episodes uint64   `json:"episodes,omitempty" jsonschema:"how many a test runs; default: what the test says, or 2000"`
+	Faults   string   `json:"faults,omitempty" jsonschema:"what may strike; default: what the test says"`
 	Exact    bool     `json:"exact,omitempty" jsonschema:"draw what the Go runtime decides, too: for code whose goroutines race"`
 }
 
@@ -193,14 +253,14 @@ func (c call) test(in testInput) (out output, err error) {
 		return out, err
 	}
 	defer os.RemoveAll(stories)
-	args := slices.Concat([]string{"test", "-v", "-count=1"}, packages, flags("-run", in.Run, "-zktorture.seed", in.Seed,
-		"-zktorture.episodes", in.Episodes, "-zktorture.faults", in.Faults))
+	args := slices.Concat([]string{"test", "-v", "-count=1"}, packages, flags("-run", in.Run))
 	program := "go"
 	if in.Exact {
 		program = c.self
 	}
 	cmd := c.command(program, args...)
-	cmd.Dir, cmd.Env = filepath.Join(c.root, dir), append(cmd.Env, "GOPROXY=off", "ZKTORTURE_STORIES="+stories)
+	cmd.Dir, cmd.Env = filepath.Join(c.root, dir), slices.Concat(cmd.Env, []string{"GOPROXY=off", "ZKTORTURE_STORIES=" + stories},
+		flags("ZKTORTURE_SEED", in.Seed, "ZKTORTURE_EPISODES", in.Episodes, "ZKTORTURE_FAULTS", in.Faults))
 	if out, err = c.text(cmd); err != nil {
 		return out, err
 	}
@@ -267,12 +327,20 @@ func (c call) text(cmd *exec.Cmd) (out output, err error) {
 		return out, err
 	}
 	if out.Status > 1 && stdout.Len() == 0 {
-		return out, errors.New(strings.TrimSpace(stderr.String()))
+		return out, errors.New(end(strings.TrimSpace(stderr.String())))
 	}
-	if out.Text = stdout.String(); len(out.Text) > textMax && cmd.Args[1] == "test" {
-		out.Text = "…" + strings.ToValidUTF8(out.Text[len(out.Text)-textMax:], "")
+	if out.Text = stdout.String(); cmd.Args[1] == "test" {
+		out.Text = end(out.Text)
 	}
 	return out, nil
+}
+
+// end is the end of a text that is too long for an agent.
+func end(text string) string {
+	if len(text) <= textMax {
+		return text
+	}
+	return "…" + strings.ToValidUTF8(text[len(text)-textMax:], "")
 }
 
 // command is a command in the root, which ends with all that it has started when the call does.

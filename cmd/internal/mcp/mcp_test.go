@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,11 +73,10 @@ func (a *agent) ask(ctx context.Context, tool string, in arguments) (out reply, 
 	if result.IsError {
 		return out, result.Content[0].(*mcp.TextContent).Text
 	}
-	text, err := json.Marshal(result.StructuredContent)
-	if err == nil {
-		err = json.Unmarshal(text, &out)
+	if len(result.Content) != 1 || result.StructuredContent != nil {
+		a.Fatalf("%s answers more than once: %+v", tool, result)
 	}
-	if err != nil {
+	if err := json.Unmarshal([]byte(result.Content[0].(*mcp.TextContent).Text), &out); err != nil {
 		a.Fatal(err)
 	}
 	return out, ""
@@ -111,7 +111,7 @@ func TestTools(t *testing.T) {
 	if run.Status != 1 || len(run.Stories) != 1 || json.Unmarshal(run.Stories[0], &told) != nil || told.Cause.Text == "" {
 		t.Fatalf("run says %s", run.Result)
 	}
-	files, err := filepath.Glob(filepath.Join(a.dir, "counterexamples", "*-"+told.Property+"-*.json"))
+	files, err := filepath.Glob(filepath.Join(a.dir, "counterexamples", "*-"+told.Property+"-????????.json"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%v, %v", files, err)
 	}
@@ -154,8 +154,8 @@ func TestTools(t *testing.T) {
 	}
 
 	a.module()
-	test := a.got("test", arguments{"packages": []string{"./lock"}, "faults": "none", "seed": 1, "episodes": 300})
-	if test.Status != 1 || len(test.Stories) == 0 || json.Unmarshal(test.Stories[0], &told) != nil || told.Cause.Text == "" || !strings.Contains(test.Text, "--- FAIL: TestLock") {
+	test := a.got("test", arguments{"faults": "none", "seed": 1, "episodes": 300})
+	if test.Status != 1 || strings.Contains(test.Text, "flag provided") || !strings.Contains(test.Text, "--- PASS: TestPlain") || len(test.Stories) == 0 || json.Unmarshal(test.Stories[0], &told) != nil || told.Cause.Text == "" || !strings.Contains(test.Text, "--- FAIL: TestLock") {
 		t.Errorf("test says %+v", test)
 	}
 	if none := a.got("test", arguments{"dir": "lock", "run": "Nothing"}); none.Status != 0 {
@@ -188,6 +188,7 @@ func (a *agent) module() {
 			strconv.Quote(repository) + "\n",
 		"go.sum": testkit.File(a, filepath.Join(repository, "go.sum")),
 	}
+	files["plain/plain_test.go"] = "package plain\n\nimport \"testing\"\n\nfunc TestPlain(t *testing.T) {}\n"
 	for _, name := range []string{"lock.go", "lock_test.go"} {
 		files[filepath.Join("lock", name)] = testkit.File(a, filepath.Join(repository, "cmd/internal/scaffold/kinds", name+".txt"))
 	}
@@ -196,5 +197,22 @@ func (a *agent) module() {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
 			a.Fatal(err)
 		}
+	}
+}
+
+// What is no message is answered, and the next one is, too. A text that is too long is cut.
+func TestMessages(t *testing.T) {
+	var said strings.Builder
+	const good = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	in := messages(strings.NewReader("{\n\nnull\n[]\n"+`{"jsonrpc":"2.0","id":{},"method":"ping"}`+"\n"+good+"\n"), &said)
+	passed, err := io.ReadAll(in)
+	if err != nil || string(passed) != good+"\n" {
+		t.Errorf("%q, %v", passed, err)
+	}
+	if said := said.String(); strings.Count(said, `"id":null,"error":{"code":-32700,`) != 1 || strings.Count(said, `"code":-32600,`) != 3 {
+		t.Error(said)
+	}
+	if text := end(strings.Repeat("é", 10<<20)); len(text) > textMax+len("…") {
+		t.Errorf("%d bytes are left", len(text))
 	}
 }

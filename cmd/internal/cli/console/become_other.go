@@ -18,3 +18,10 @@ func Become(c *Context, env []string, program string, args ...string) error {
 	}
 	return err
 }
+
+// claim takes standard output away from all else in this process that prints to os.Stdout from now on.
+func claim() (*os.File, error) {
+	out := os.Stdout
+	os.Stdout = os.Stderr
+	return out, nil
+}

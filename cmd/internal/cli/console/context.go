@@ -46,6 +46,7 @@ type Streams struct {
 	Color          bool // standard output is to be coloured
 
 	Name        string   // of this command, in errors; "": torture
+	Foreign     bool     // recipes of a user's own may run in this process
 	Interactive bool     // a user reads standard output and types standard input
 	Self        string   // how to call this command again
 	MainFile    string   // where this program's function main stands
@@ -60,9 +61,13 @@ func Begin(mainFile string) (context.Context, Streams) {
 	fit(os.Stdout)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	s := Streams{Stdout: os.Stdout, Stderr: os.Stderr, Terminal: IsTerminal(os.Stderr),
-		Color:       WantsColor(os.Getenv, IsTerminal(os.Stdout)),
-		Interactive: IsTerminal(os.Stdin) && IsTerminal(os.Stdout)}
+	interactive := IsTerminal(os.Stdin) && IsTerminal(os.Stdout)
+	out, err := claim()
+	if err != nil { // it is closed
+		out = os.Stdout
+	}
+	s := Streams{Stdout: out, Stderr: os.Stderr, Terminal: IsTerminal(os.Stderr),
+		Color: WantsColor(os.Getenv, IsTerminal(out)), Interactive: interactive}
 	s.MainFile = cmp.Or(os.Getenv(mainVariable), mainFile)
 	s.Self = selfOf(os.Args[0], s.MainFile)
 	if self := os.Getenv(selfVariable); self != "" {

@@ -12,10 +12,10 @@ import (
 	"github.com/zktorture/zktorture/cmd/internal/cli/console"
 )
 
-// Answer answers questions from standard input, one line of JSON after the other, until nobody asks any more: then, or
+// Answer answers questions from standard input, one line of JSON after the other on standard output, until nobody asks any more: then, or
 // when this process is to end, what is under way is left. An interrupt from a terminal is for the process that asks. An
 // error of reply ends this process.
-func Answer[Q any](c *console.Context, out io.Writer, reply func(context.Context, Q) (any, error)) error {
+func Answer[Q any](c *console.Context, reply func(context.Context, Q) (any, error)) error {
 	signal.Ignore(os.Interrupt)
 	ctx, end := context.WithCancelCause(c)
 	defer end(nil)
@@ -47,7 +47,7 @@ func Answer[Q any](c *console.Context, out io.Writer, reply func(context.Context
 		if r.err != nil {
 			return r.err
 		}
-		if err := console.WriteJSON(out, r.object); err != nil {
+		if err := console.WriteJSON(c.Bare.Stdout, r.object); err != nil {
 			return err
 		}
 	}

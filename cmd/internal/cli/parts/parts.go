@@ -73,11 +73,7 @@ func AnswerEpisodes(c *console.Context, w *workload.Workload, cfg sim.Config, se
 	if cfg.Seed, err = strconv.ParseUint(seed, 10, 64); err != nil {
 		return fmt.Errorf("%s: %w", Variable, err)
 	}
-	out, err := ClaimOutput()
-	if err != nil {
-		return err
-	}
-	return Answer(c, out, func(ctx context.Context, asked part) (any, error) {
+	return Answer(c, func(ctx context.Context, asked part) (any, error) {
 		return cfg.RunPart(ctx, w, asked.From, asked.Episodes)
 	})
 }
