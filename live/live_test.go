@@ -76,7 +76,7 @@ func TestRealServers(t *testing.T) {
 		}
 		var history, strikes bytes.Buffer
 		cfg := live.Config{
-			Open: open, Root: "/live/" + kind, Seed: 1, Rounds: rounds, Clients: 3, Ops: 4, History: &history,
+			Open: open, Root: "/live-" + kind, Seed: 1, Rounds: rounds, Clients: 3, Ops: 4, History: &history,
 			Patience: patience,
 			Faults:   strike.SetOf(strike.Loss, strike.Watch), Strikes: &strikes, // but there are no links
 		}
@@ -87,10 +87,10 @@ func TestRealServers(t *testing.T) {
 		if strikes.Len() == 0 || strings.Contains(strikes.String(), `"struck":true`) {
 			t.Errorf("faults are drawn, and none can strike: %s", &strikes)
 		}
-		if _, err := admin.Conn.Sync("/live"); err != nil && !errors.Is(err, zk.ErrNoNode) { // its server may be behind
+		if _, err := admin.Conn.Sync("/"); err != nil && !errors.Is(err, zk.ErrNoNode) { // its server may be behind
 			t.Error(err)
 		}
-		if ok, _, err := admin.Conn.Exists("/live/" + kind); ok || err != nil {
+		if ok, _, err := admin.Conn.Exists("/live-" + kind); ok || err != nil {
 			t.Errorf("the root path is still there: %v", err)
 		}
 		h, err := histories.Read(&history)
@@ -117,7 +117,7 @@ func TestRealServers(t *testing.T) {
 			return littering{recipes.NewLock(c, path), c, path, zk.FlagEphemeral | zk.FlagSequence}
 		})
 		r, err := live.Run(t.Context(), w,
-			live.Config{Open: open, Root: "/live/leaves", Seed: 1, Rounds: 200, Clients: 3, Ops: 2, Until: "orphan"})
+			live.Config{Open: open, Root: "/live-leaves", Seed: 1, Rounds: 200, Clients: 3, Ops: 2, Until: "orphan"})
 		if err != nil || !slices.Contains(properties(r), "orphan") {
 			t.Errorf("after %d rounds %v is found, %v; want orphan", r.Episodes, properties(r), err)
 		}
@@ -127,7 +127,7 @@ func TestRealServers(t *testing.T) {
 			return littering{recipes.NewLock(c, path+"/queue"), c, path, zk.FlagSequence}
 		})
 		r, err := live.Run(t.Context(), w,
-			live.Config{Open: open, Root: "/live/goeson", Seed: 1, Rounds: 500, Clients: 2, Ops: 8, Until: "leak"})
+			live.Config{Open: open, Root: "/live-goeson", Seed: 1, Rounds: 500, Clients: 2, Ops: 8, Until: "leak"})
 		if err != nil || !slices.Equal(properties(r), []string{"leak"}) {
 			t.Errorf("after %d rounds %v is found, %v; want leak", r.Episodes, properties(r), err)
 		}
