@@ -124,12 +124,23 @@ func (c *Client) Dropped() int {
 }
 
 // WaitSession returns when the client has a session and has shown its credentials, or with an error when ctx ends
-// before, or when they are refused.
+// before, when they are refused, or when waiting does not help: no server has a name that is known, and the certificate
+// that it has to have.
 func (c *Client) WaitSession(ctx context.Context) error {
 	if err := c.awaitSession(ctx); err != nil {
 		return err
 	}
 	return c.authenticate(ctx)
+}
+
+// errVain is why a session is not waited for.
+var errVain = errors.New("zkclient: none of the servers can be reached, however long one waits")
+
+// Trouble says why there is no session at the moment.
+func (c *Client) Trouble() string {
+	c.route.mu.Lock()
+	defer c.route.mu.Unlock()
+	return c.route.why()
 }
 
 func (c *Client) awaitSession(ctx context.Context) error {
@@ -142,6 +153,10 @@ func (c *Client) awaitSession(ctx context.Context) error {
 		case <-changed:
 		case <-c.route.closed:
 			return errors.New("zkclient: no session: the client has been closed")
+		case <-c.route.vain:
+			if !c.route.isClosed() {
+				return c.route.noSession(errVain)
+			}
 		case <-ctx.Done():
 			return c.route.noSession(ctx.Err())
 		}

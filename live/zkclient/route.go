@@ -48,6 +48,8 @@ type route struct {
 	open    *newConn      // the connection that has no session yet
 	trouble string        // why there is no session; "" if that is not known
 	hungUp  string        // a server that has closed a connection in place of an answer
+	final   int           // servers in turn that no waiting makes reachable
+	vain    chan struct{} // closed when that is so of all
 	once    sync.Once
 }
 
@@ -56,7 +58,8 @@ func newRoute(dialer zk.Dialer, sessionTimeout time.Duration) *route {
 		dialer = net.DialTimeout
 	}
 	first := min(max(sessionTimeout/4, answerMin), answerMax)
-	return &route{dialer: dialer, first: first, answer: first, closed: make(chan struct{}), current: -1}
+	return &route{dialer: dialer, first: first, answer: first, closed: make(chan struct{}),
+		vain: make(chan struct{}), current: -1}
 }
 
 // Init implements zk.HostProvider. Names are resolved at each attempt, not here.
@@ -81,7 +84,7 @@ func (r *route) Next() (server string, retryStart bool) {
 func (r *route) Connected() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.tried, r.trouble, r.hungUp, r.answer, r.slow = 0, "", "", r.first, false
+	r.tried, r.trouble, r.hungUp, r.answer, r.slow, r.final = 0, "", "", r.first, false, 0
 	if r.open != nil {
 		r.open.establish()
 		r.open = nil
@@ -100,8 +103,10 @@ func (r *route) dial(network, address string, _ time.Duration) (net.Conn, error)
 	if err != nil {
 		r.slow = r.slow || timedOut(err)
 		r.trouble, r.hungUp = because(address, err), ""
+		r.noteFinal(err)
 		return nil, err
 	}
+	r.final = 0
 	if r.hungUp != address {
 		r.trouble = address + " accepted the connection but has not answered: it hangs, or is not part of a majority"
 	}
@@ -111,6 +116,30 @@ func (r *route) dial(network, address string, _ time.Duration) (net.Conn, error)
 		r.trouble, r.hungUp = why, address
 	}}
 	return r.open, nil
+}
+
+// noteFinal counts a server that cannot be reached. Waiting does not help where a name is not known, or a certificate
+// is not what it has to be.
+func (r *route) noteFinal(err error) {
+	var name *net.DNSError
+	if errors.As(err, &name) && name.IsNotFound || errors.As(err, new(x509.UnknownAuthorityError)) ||
+		errors.As(err, new(x509.HostnameError)) || errors.As(err, new(x509.CertificateInvalidError)) {
+		r.final++
+	} else {
+		r.final = 0
+	}
+	if r.final == len(r.servers) && !r.isVain() {
+		close(r.vain)
+	}
+}
+
+func (r *route) isVain() bool {
+	select {
+	case <-r.vain:
+		return true
+	default:
+		return false
+	}
 }
 
 // because says why a server cannot be connected to, and what to do.
@@ -196,8 +225,11 @@ func (r *route) close() { r.once.Do(func() { close(r.closed) }) }
 func (r *route) noSession(ended error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return noSession{fmt.Sprintf("cannot connect to %v: %s", r, cmp.Or(r.trouble, "is a server running there?")), ended}
+	return noSession{fmt.Sprintf("cannot connect to %v: %s", r, r.why()), ended}
 }
+
+// why says why there is no session. The route is locked.
+func (r *route) why() string { return cmp.Or(r.trouble, "is a server running there?") }
 
 type noSession struct {
 	text  string

@@ -37,6 +37,7 @@ func (cmd *CleanCmd) Run(c *console.Context) error {
 	if err != nil {
 		return err
 	}
+	way.Tell = teller(c)
 	conn, err := way.Open(c, strings.Join(addresses, ","), cleanSession, nil)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -115,7 +116,7 @@ func (r *LiveCmd) onLive(c *console.Context, w *workload.Workload, out *output.F
 	if err != nil {
 		return err
 	}
-	way.Alone = notKnown
+	way.Alone, way.Tell = notKnown, teller(c)
 	r.Root = cmp.Or(r.Root, fmt.Sprintf("/zktorture-%d-%d", os.Getpid(), time.Now().UnixNano()))
 	if _, err := rootBelow(chroot, r.Root); err != nil {
 		return err
@@ -181,6 +182,12 @@ func unfinished(r *sim.Result, err error) {
 		r.Verdict, r.Reason = sim.VerdictUnknown, fmt.Sprintf("%v; no violation in the %s before", err,
 			console.Count(r.Episodes, "episode"))
 	}
+}
+
+// teller tells once what is waited for.
+func teller(c *console.Context) func(text string) {
+	var once sync.Once
+	return func(text string) { once.Do(func() { fmt.Fprintln(c.Stderr, "torture: "+text) }) }
 }
 
 // rootBelow returns the path of a root on the servers.

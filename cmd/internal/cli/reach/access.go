@@ -3,6 +3,7 @@ package reach
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -54,14 +55,16 @@ type AccessFlags struct {
 const (
 	OwnConnect   = 5 * time.Minute
 	theirConnect = 30 * time.Second
+	tellAfter    = 2 * time.Second // people are told then that they wait
 )
 
 // Access is what the flags make. The zero value is plain TCP without credentials.
 type Access struct {
 	Dial   zkclient.DialContext
 	auth   []zkclient.Credential
-	theirs bool          // the servers are the user's
-	Alone  time.Duration // how long a server that has lost the others answers: see link.Config
+	theirs bool              // the servers are the user's
+	Tell   func(text string) // says what is waited for; nil for nobody
+	Alone  time.Duration     // how long a server that has lost the others answers: see link.Config
 }
 
 func (f *AccessFlags) Read() (Access, error) {
@@ -90,6 +93,12 @@ func (a Access) Open(ctx context.Context, servers string, session time.Duration,
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	if a.Tell != nil {
+		late := time.AfterFunc(tellAfter, func() {
+			a.Tell(fmt.Sprintf("waiting for %s, %v at most: %v", servers, limit-tellAfter, flagged{errors.New(conn.Trouble())}))
+		})
+		defer late.Stop()
+	}
 	if err := conn.WaitSession(ctx); err != nil {
 		conn.Close()
 		return nil, flagged{err}
