@@ -187,16 +187,24 @@ func TestInterruptedWhileServersAreAway(t *testing.T) {
 	}
 }
 
-// Servers that are away for some seconds do not end the run, and waiting for them is no violation.
+// Servers that are away for some seconds do not end the run, waiting for them is no violation, and the run tells of it,
+// meanwhile and at its end.
 func TestServersAreAwayForAWhile(t *testing.T) {
 	for _, away := range some(8*time.Second, time.Second, 15*time.Second) {
-		r := onSite(t, find(t, "lock"), Config{Duration: 90 * time.Second}, func(_ context.Context, s *site, _ func()) {
+		var told time.Duration
+		var noted bytes.Buffer
+		progress := func(p sim.Progress) { told = max(told, p.Away) }
+		r := onSite(t, find(t, "lock"), Config{Duration: 90 * time.Second, Progress: progress, Strikes: &noted}, func(_ context.Context, s *site, _ func()) {
 			back := s.leave()
 			time.Sleep(away)
 			back()
 		})
 		if r.accusesNobody(t); r.err != nil || r.took < time.Minute {
 			t.Errorf("away for %v: after %v: %v", away, r.took, r.err)
+		}
+		if near := func(d time.Duration) bool { return d > away-tellAwayEvery && d < away+tellAwayEvery }; r.Away != 1 ||
+			!near(r.AwayLongest) || away > 2*tellAwayEvery && !near(told+tellAwayEvery/2) || !strings.Contains(noted.String(), `{"away":true,"at":`) {
+			t.Errorf("away for %v: %d times, %v at most, and %v was told: %s", away, r.Away, r.AwayLongest, told, &noted)
 		}
 	}
 }

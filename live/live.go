@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -253,6 +252,7 @@ func (r *liveRun) run(ctx context.Context) error {
 	}
 	others.Go(try(func() error { return r.runNemesis(ctx, timed, r.serverStrikes()) }))
 	others.Go(try(func() error { return r.takePulse(beating) }))
+	others.Go(try(func() error { return r.watchServers(beating) }))
 	for i := range r.cfg.Workers + r.cfg.Processes {
 		workers.Go(try(func() error { return r.worker(ctx, timed, i >= r.cfg.Workers) }))
 	}
@@ -439,7 +439,7 @@ func (r *liveRun) judge(n int, l *round, v *workload.View, of worker.Grants) (er
 		err = r.claim.remove(r.admin.Conn, l.object)
 	}
 	j.Violations = r.workload.Promised(j.Violations)
-	r.record(n, v, j)
+	r.record(n, v, j, lostBy(l.sessions) > l.broken && !l.struck())
 	return err
 }
 
@@ -493,9 +493,13 @@ func (r *liveRun) unknown(n int, why string) {
 	r.result.Reason = fmt.Sprintf("round %d could not be judged: %s", n, why)
 }
 
-func (r *liveRun) record(n int, v *workload.View, j workload.Judgement) {
+// record counts a round; lost says that clients lost connections though nothing struck.
+func (r *liveRun) record(n int, v *workload.View, j workload.Judgement, lost bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if lost {
+		r.result.Lost++
+	}
 	r.result.Episodes++
 	r.result.Operations += int64(len(v.Ops))
 	r.worked = r.worked || slices.ContainsFunc(v.Ops, func(op *world.Op) bool { return op.Outcome == world.OK })
@@ -518,12 +522,7 @@ func (r *liveRun) record(n int, v *workload.View, j workload.Judgement) {
 		r.found[found.Property] = len(r.result.Violations)
 		r.result.Violations = append(r.result.Violations, sim.Found{Violation: found, Episode: n, Times: 1, History: j.History})
 	}
-	if r.cfg.Progress != nil {
-		r.cfg.Progress(sim.Progress{
-			Episodes: r.result.Episodes, Of: r.cfg.Rounds, Operations: r.result.Operations,
-			Struck: maps.Clone(r.result.Struck), Violations: r.broken, Elapsed: time.Since(r.begin),
-		})
-	}
+	r.tell(0)
 }
 
 func (r *liveRun) finish(ctx context.Context) sim.Result {

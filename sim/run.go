@@ -72,7 +72,8 @@ type Progress struct {
 	Struck       map[string]int // times each fault struck
 	Violations   int            // episodes in which a property broke
 	Elapsed      time.Duration
-	Minimising   *Minimising // nil while episodes are run
+	Minimising   *Minimising   // nil while episodes are run
+	Away         time.Duration // on real servers: since when none answers, if none does
 }
 
 // Minimising is how far a counterexample is minimised that is being minimised.
@@ -112,12 +113,16 @@ type Result struct {
 	Waived       []string       `json:"waived,omitempty"`        // properties that the recipe does not promise: see [world.Terms]
 	Grants       int64          `json:"grants,omitempty"`        // on real servers: grants that last as long as a session
 	GrantsJudged int64          `json:"grants_judged,omitempty"` // those of the grants whose session was known
+	Away         int            `json:"away,omitempty"`          // on real servers: times when none answered, without a fault of the run's
+	Lost         int            `json:"lost,omitempty"`          // and episodes in which clients lost a connection, likewise
 
 	Violations []Found       `json:"-"` // one for each property, the likely root first: see [RootFirst]
 	Unshrunk   bool          `json:"-"` // they are as they were found: [Config.NoShrink]
 	Recovery   time.Duration `json:"-"` // on real servers: the longest that clients needed to reach them after all faults
-	Elapsed    time.Duration `json:"-"`
-	Running    time.Duration `json:"-"` // of Elapsed: until the episodes were run, and minimising began
+	// AwayLongest is the longest time of those of Away.
+	AwayLongest time.Duration `json:"-"`
+	Elapsed     time.Duration `json:"-"`
+	Running     time.Duration `json:"-"` // of Elapsed: until the episodes were run, and minimising began
 }
 
 // Found is a violation with what is needed to see it again.

@@ -16,11 +16,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zktorture/zktorture/cmd/internal/cli/console"
 	"github.com/zktorture/zktorture/cmd/internal/cli/output"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/linearizability/histories"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/story/index"
+	"github.com/zktorture/zktorture/workload"
 )
 
 //go:embed servers.html
@@ -38,7 +40,9 @@ type serversRun struct {
 	RecoveryS float64
 	Skipped   []string            // properties that are not checked on real servers
 	Servers   []live.ServerStrike // faults of servers
+	Aways     []live.Away         // times when no server answered, without a fault
 	Latencies []latency           // by operation
+	Lost      int                 // episodes in which clients lost a connection without a fault
 	Missing   []string            // what could not be read, and why
 }
 
@@ -96,9 +100,11 @@ func (r *serversRun) readResult(file *os.File) error {
 		NotJudged       []string       `json:"not_judged"`
 		Faults          map[string]int `json:"faults"`
 		RecoveryS       float64        `json:"recovery_s"`
+		Lost            int
 	}
 	err := json.NewDecoder(file).Decode(&s)
 	r.Verdict, r.Reason, r.Skipped, r.Strikes, r.RecoveryS = s.Verdict, s.Reason, s.NotJudged, s.Faults, s.RecoveryS
+	r.Lost = s.Lost
 	return err
 }
 
@@ -109,10 +115,15 @@ func (r *serversRun) readStrikes(file *os.File) error {
 		}
 		var client live.Strike
 		var server live.ServerStrike
-		if err := errors.Join(json.Unmarshal(lines.Bytes(), &client), json.Unmarshal(lines.Bytes(), &server)); err != nil {
+		var away live.Away
+		err := errors.Join(json.Unmarshal(lines.Bytes(), &client), json.Unmarshal(lines.Bytes(), &server),
+			json.Unmarshal(lines.Bytes(), &away))
+		switch {
+		case err != nil:
 			return err
-		}
-		if client.Client == 0 && server.At > 0 {
+		case away.Away:
+			r.Aways = append(r.Aways, away)
+		case client.Client == 0 && server.At > 0:
 			r.Servers = append(r.Servers, server)
 		}
 	}
@@ -156,11 +167,11 @@ func (r *serversRun) latencies(history io.Reader) error {
 	return nil
 }
 
-// hurt reports whether a server had a fault in a part of the run, or not all servers were well again.
+// hurt reports whether a server had a fault in a part of the run, or not all servers were well again, or all were away.
 func (r *serversRun) hurt(from, to int64) bool {
-	return slices.ContainsFunc(r.Servers, func(s live.ServerStrike) bool {
-		return s.At <= to && (s.Well == 0 || s.Well >= from)
-	})
+	during := func(at, well int64) bool { return at <= to && (well == 0 || well >= from) }
+	return slices.ContainsFunc(r.Servers, func(s live.ServerStrike) bool { return during(s.At, s.Well) }) ||
+		slices.ContainsFunc(r.Aways, func(a live.Away) bool { return during(a.At, a.Well) })
 }
 
 func figuresOf(durations []int64) figures {
@@ -183,10 +194,41 @@ func (r *serversRun) Says() string {
 		worst = max(worst, s.Well-s.At)
 		servers = fmt.Sprintf("%d faults of servers, and all servers were well again at most %s after each began", len(r.Servers), took(worst))
 	}
+	if len(r.Aways) > 0 {
+		servers += "; by themselves " + r.away()
+	}
+	if r.Lost > 0 {
+		servers += "; " + output.LostLine(r.Lost)
+	}
 	if r.Reason != "" {
 		return r.Reason + "; " + servers
 	}
 	return servers
+}
+
+// away says for how long the servers were away by themselves.
+func (r *serversRun) away() string {
+	longest := int64(0)
+	for _, a := range r.Aways {
+		if a.Well == 0 {
+			return fmt.Sprintf("all servers went away after %s, and did not come back", took(a.At))
+		}
+		longest = max(longest, a.Well-a.At)
+	}
+	return fmt.Sprintf("all servers were away %s, for %s at most", console.Count(len(r.Aways), "time"), took(longest))
+}
+
+// Title says what was run.
+func (r *serversRun) Title() string {
+	recipe := r.Begin.Recipe
+	if recipe == workload.Ours {
+		recipe = "of zktorture"
+	}
+	servers := "your servers"
+	if r.Begin.Nodes > 0 {
+		servers = console.Count(r.Begin.Nodes, "server")
+	}
+	return fmt.Sprintf("%s: %s, on %s", r.Begin.Workload, recipe, servers)
 }
 
 // Recovery is that of clients.

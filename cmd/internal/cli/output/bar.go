@@ -77,6 +77,9 @@ func (b *bar) Text(p sim.Progress) (text string, n, of int64) {
 	}
 	text = fmt.Sprintf("%v %d episodes, %d with violations, %.0f/s", p.Elapsed.Round(time.Second), p.Episodes, p.Violations,
 		float64(p.Episodes)/max(p.Elapsed.Seconds(), 1e-9))
+	if p.Away > 0 {
+		text += fmt.Sprintf("; no server answers since %v", p.Away.Round(time.Second))
+	}
 	if b.timed {
 		return text, p.Elapsed.Milliseconds(), b.of
 	}

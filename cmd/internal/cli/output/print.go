@@ -27,6 +27,7 @@ type Summary struct {
 	Violations []violationSummary `json:"violations"`
 	Hash       string             `json:"hash"`
 	Recovery   float64            `json:"recovery_s,omitempty"`
+	Away       float64            `json:"away_s,omitempty"` // the longest time
 	Elapsed    float64            `json:"elapsed_s"`
 	Rate       float64            `json:"episodes_per_s"`
 }
@@ -49,7 +50,7 @@ type violationSummary struct {
 
 func Summarize(r sim.Result, backend string, files []string) Summary {
 	s := Summary{Result: r, Backend: backend, Exact: sim.Exact(), Violations: []violationSummary{},
-		Hash: digest.Hex(r.Hash), Recovery: r.Recovery.Seconds(), Elapsed: r.Elapsed.Seconds(),
+		Hash: digest.Hex(r.Hash), Recovery: r.Recovery.Seconds(), Away: r.AwayLongest.Seconds(), Elapsed: r.Elapsed.Seconds(),
 		Rate: rate(r)}
 	for i, f := range r.Violations {
 		v := violationSummary{Property: f.Property, Message: f.Message, Episode: f.Episode, Times: f.Times,
@@ -78,7 +79,7 @@ func PrintResult(w io.Writer, r sim.Result, stories []string, backend string, s 
 		fmt.Fprintf(w, ": %s\n\n", r.Reason)
 	}
 	console.PaintVerdict(w, string(r.Verdict))
-	fmt.Fprintf(w, " %s (%s) on %s: %s\n", r.Workload, r.Recipe, backend, CountLine(r))
+	fmt.Fprintf(w, " %s (%s) on %s: %s\n", r.Workload, r.Recipe, cmp.Or(serversOf[backend], backend), CountLine(r))
 	say := func(about, what string) {
 		if what != "" {
 			fmt.Fprintln(w, console.Wrap(about+what, console.Columns))
@@ -89,6 +90,13 @@ func PrintResult(w io.Writer, r sim.Result, stories []string, backend string, s 
 		say("why not all episodes were run: ", r.Short)
 	}
 	say("faults injected: ", FaultLine(r.Struck))
+	if r.Away > 0 {
+		say("", fmt.Sprintf("by themselves all servers were away %s, for %v at most", console.Count(r.Away, "time"),
+			r.AwayLongest.Round(100*time.Millisecond)))
+	}
+	if r.Lost > 0 {
+		say("", LostLine(r.Lost))
+	}
 	say("not checked on real servers: ", strings.Join(r.NotJudged, ", "))
 	say("not checked, as this recipe does not promise it: ", strings.Join(r.Waived, ", "))
 	if r.Grants > 0 {
@@ -106,6 +114,14 @@ func PrintResult(w io.Writer, r sim.Result, stories []string, backend string, s 
 	if r.Interrupted && r.Verdict == sim.VerdictViolation {
 		say("interrupted: ", "these are the results up to then")
 	}
+}
+
+// serversOf are the servers of backends for people.
+var serversOf = map[string]string{"ensemble": "real servers", "live": "your servers", "serve": "servers in memory"}
+
+// LostLine says in how many episodes clients lost connections by themselves.
+func LostLine(episodes int) string {
+	return "clients lost a connection without a fault in " + console.Count(episodes, "episode")
 }
 
 // rerunLine says whether the recipe behaved the same again, or is empty: that a few of many did is nothing to rely on.
