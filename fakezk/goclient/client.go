@@ -98,6 +98,9 @@ type Client struct {
 	// OnExpired, if set, is called when the client learns that its session is gone.
 	OnExpired func(session int64)
 
+	// OnLearned, if set, is called on a goroutine of a user that sees by [Conn.SessionID] or [Conn.State] that a session has ended.
+	OnLearned func(user int)
+
 	// OnLate, if set, is called when something has come for a goroutine that is stalled.
 	OnLate func(Told)
 
@@ -474,9 +477,13 @@ func (c *Client) finish(call *Call, err error) {
 	c.settle()
 }
 
+func (c *Client) publish(event zk.Event) {
+	c.events.publish(Told{Event: event, Knew: c.knowledge()}, c.HoldEvents)
+}
+
 func (c *Client) setState(state zk.State) {
 	c.state.Store(int32(state))
-	c.events.publish(zk.Event{Type: zk.EventSession, State: state, Server: c.Server()}, c.HoldEvents)
+	c.publish(zk.Event{Type: zk.EventSession, State: state, Server: c.Server()})
 	c.tellWatches(state)
 }
 

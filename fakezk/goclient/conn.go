@@ -28,6 +28,7 @@ type Conn struct {
 	*Client
 	user  int
 	guids atomic.Uint64
+	asked atomic.Int64         // the session that SessionID has last returned
 	spare atomic.Pointer[Call] // memory to reuse, …
 	first Call                 // … this to begin with
 }
@@ -349,10 +350,22 @@ func multiResponses(reply *fakezk.Response, err error) ([]zk.MultiResponse, erro
 }
 
 // SessionID returns the current session, 0 before the first one and between two.
-func (c *Conn) SessionID() int64 { return c.session.Load() }
+func (c *Conn) SessionID() int64 {
+	session := c.session.Load()
+	if before := c.asked.Swap(session); before != 0 && before != session && c.OnLearned != nil {
+		c.OnLearned(c.user)
+	}
+	return session
+}
 
 // State returns the state of the connection.
-func (c *Conn) State() zk.State { return zk.State(c.state.Load()) }
+func (c *Conn) State() zk.State {
+	state := zk.State(c.state.Load())
+	if state == zk.StateExpired && c.OnLearned != nil {
+		c.OnLearned(c.user)
+	}
+	return state
+}
 
 // SetLogger does nothing: the fake has nothing to log. It is there for the method set.
 func (c *Conn) SetLogger(zk.Logger) {}

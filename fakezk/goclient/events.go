@@ -27,7 +27,7 @@ type events struct {
 type reader struct {
 	user int
 	ch   chan zk.Event
-	held []zk.Event // see [Client.HoldEvents]
+	held []Told // see [Client.HoldEvents]
 }
 
 // SessionEvents returns a new channel with the content of go-zookeeper's event channel: every change of the
@@ -64,18 +64,18 @@ func (e *events) now() []*reader {
 }
 
 // publish hands an event to all readers, or holds it back from those of SessionEvents.
-func (e *events) publish(event zk.Event, hold bool) {
+func (e *events) publish(told Told, hold bool) {
 	if e.silent {
 		return
 	}
-	e.offer(e.ch, event)
-	for _, r := range e.remember(event) {
-		if hold {
-			if !r.hold(event) && e.full != nil && event.Type == zk.EventSession {
-				e.full(r.user, event)
+	e.offer(e.ch, told.Event)
+	for _, r := range e.remember(told.Event) {
+		if told.User = r.user; hold {
+			if !r.hold(told) && e.full != nil && told.Event.Type == zk.EventSession {
+				e.full(r.user, told.Event)
 			}
 		} else {
-			e.offer(r.ch, event)
+			e.offer(r.ch, told.Event)
 		}
 	}
 }
@@ -93,22 +93,23 @@ func (e *events) remember(event zk.Event) []*reader {
 	return e.now()
 }
 
-// offer sends an event, or drops it if there is no room, as go-zookeeper does.
-func (e *events) offer(ch chan zk.Event, event zk.Event) {
+// offer sends an event, or drops it if there is no room, as go-zookeeper does. It reports whether somebody has taken it.
+func (e *events) offer(ch chan zk.Event, event zk.Event) (taken bool) {
 	select {
 	case ch <- event:
-		if len(ch) == 0 { // somebody has taken it
+		if taken = len(ch) == 0; taken {
 			e.settle()
 		}
 	default:
 	}
+	return taken
 }
 
 // tell hands the oldest event that is held back from a reader to it.
-func (e *events) tell(r *reader) {
-	event := r.held[0]
+func (e *events) tell(r *reader) (taken bool) {
+	event := r.held[0].Event
 	r.held = r.held[1:]
-	e.offer(r.ch, event)
+	return e.offer(r.ch, event)
 }
 
 // silence closes the channels. Readers of a process that has died get no more events.
@@ -128,7 +129,7 @@ func (e *events) silence(died bool) {
 }
 
 // hold keeps an event if go-zookeeper's channel had room: for six, beside the one that a waiting reader takes.
-func (r *reader) hold(event zk.Event) bool {
+func (r *reader) hold(told Told) bool {
 	room := eventBuffer - len(r.ch)
 	if len(r.ch) == 0 {
 		room++
@@ -136,7 +137,7 @@ func (r *reader) hold(event zk.Event) bool {
 	if len(r.held) >= room {
 		return false
 	}
-	r.held = append(r.held, event)
+	r.held = append(r.held, told)
 	return true
 }
 
@@ -168,15 +169,14 @@ func (c *Client) Oldest(reader int) Told {
 	if c.Late(reader) {
 		return c.lateAt(reader).Told
 	}
-	r := c.events.now()[reader]
-	return Told{User: r.user, Event: r.held[0], Knew: c.knowledge()}
+	return c.events.now()[reader].held[0]
 }
 
-// Tell hands the oldest of what is held back from a reader to it.
-func (c *Client) Tell(reader int) {
+// Tell hands the oldest of what is held back from a reader to it. taken tells that a goroutine waited for an event.
+func (c *Client) Tell(reader int) (taken bool) {
 	if c.Late(reader) {
 		c.tellLate(reader - len(c.events.now()))
-		return
+		return false
 	}
-	c.events.tell(c.events.now()[reader])
+	return c.events.tell(c.events.now()[reader])
 }

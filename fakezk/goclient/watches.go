@@ -124,7 +124,7 @@ var kindsOf = [...][]watchKind{
 
 // fire hands a watch event to the watches that it concerns (conn.go: notifyWatches).
 func (c *Client) fire(event zk.Event) {
-	c.events.publish(event, c.HoldEvents)
+	c.publish(event)
 	for _, kind := range kindsOf[event.Type] {
 		var few [4]watch // so that none are allocated
 		for _, w := range c.watches.take(topic{event.Path, kind}, few[:0]) {
@@ -142,7 +142,7 @@ func (c *Client) invalidate(err error) {
 		event := zk.Event{Type: zk.EventNotWatching, State: zk.StateDisconnected, Path: w.path, Err: err}
 		if !published[w.topic] {
 			published[w.topic] = true
-			c.events.publish(event, c.HoldEvents)
+			c.publish(event)
 		}
 		c.tellWatch(w, event, true)
 	}

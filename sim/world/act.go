@@ -154,7 +154,9 @@ func (p *process) tell(reader int) {
 	w := p.world
 	told := p.inProcess.Oldest(reader)
 	event := told.Event
-	p.inProcess.Tell(reader)
+	if p.inProcess.Tell(reader) && event.State == zk.StateExpired {
+		p.users[told.User].hears(p.expiriesBefore + told.Knew.Expiries)
+	}
 	w.fold(uint64(uint32(event.Type))<<32 | uint64(uint32(event.State)))
 	w.foldString(event.Path)
 	w.noteTold(p, event, told.User)

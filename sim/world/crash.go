@@ -115,7 +115,7 @@ const (
 	exitsMax     = 50
 )
 
-// beginTurn takes what has been handed in, and lets processes crash whose code has exited.
+// beginTurn takes what has been handed in and seen, and lets processes crash whose code has exited.
 func beginTurn(w *World) {
 	for w.intake(); len(w.exits) > 0; w.intake() {
 		e := w.exits[0]
@@ -123,6 +123,7 @@ func beginTurn(w *World) {
 			takeExit(w, e)
 		}
 	}
+	learnSeen(w)
 }
 
 // takeExit lets the process crash whose code has exited, in a step of its own.

@@ -89,6 +89,25 @@ func (p *process) tellsLate(reader int) {
 	p.endStalls()
 }
 
+// seesEnd is told that a user's goroutine has seen that the session is another one. Not that which is given something late:
+// it did not ask before.
+func (p *process) seesEnd(user int) {
+	if p.telling == nil || p.telling.User != user {
+		p.users[user].sees.Store(true)
+	}
+}
+
+// learnSeen notes which users have seen that a session of their process has ended.
+func learnSeen(w *World) {
+	for _, p := range w.procs {
+		for _, u := range p.users {
+			if u.sees.Swap(false) {
+				u.hears(len(p.expiriesSeen))
+			}
+		}
+	}
+}
+
 // endsLate tells those who wait for the end of an operation's context, which has ended before.
 func (p *process) endsLate(user int) {
 	w := p.world

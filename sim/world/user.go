@@ -45,8 +45,9 @@ type User struct {
 
 	stalledLong bool // if it is stalled: until nothing else can happen in its process
 
-	told   int // how many sessions were gone when it was last told that one is …
-	toldAt int // … and the step
+	told   int         // how many sessions were gone when it was last told that one is …
+	toldAt int         // … and the step
+	sees   atomic.Bool // one of its goroutines has seen since that the session is another one
 }
 
 // Op is one operation of the episode: one call of a recipe by a user.
@@ -155,6 +156,13 @@ func (u *User) LastExpiryStep() int {
 
 // learns notes that the user is told that a session of its process is gone, the number-th of them.
 func (u *User) learns(number int) { u.told, u.toldAt = max(u.told, number), u.world.step }
+
+// hears is learns, of a user that may have learned it before.
+func (u *User) hears(number int) {
+	if number > u.told {
+		u.learns(number)
+	}
+}
 
 // knows is what the user's goroutine that runs knows of the sessions of its client.
 func (u *User) knows() goclient.Knowledge {

@@ -366,6 +366,7 @@ func (p *process) openClient() {
 	c.Semantics = w.terms.Client
 	c.GUIDSeed, c.HoldEvents = GUIDSeed(p.id, p.incarnation), true
 	c.OnExpired = func(session int64) { p.learnExpiry(w, nil, session) }
+	c.OnLearned = p.seesEnd
 	c.OnLate = func(told goclient.Told) { p.comesLate(told) }
 	if w.trace != nil {
 		c.OnFail = func(call *goclient.Call, err error) { w.noteFails(p, call, err) }
