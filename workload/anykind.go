@@ -47,8 +47,11 @@ func (j *Judgement) ownerless(v *View, w simWorld) {
 			world.Path(path), w.call(maker), v.Explain(v.Waiting[0])))
 		return
 	}
-	j.Add(found.Saying("%s is still there, made by %s, which failed or whose recipe is closed, and its session lives on",
-		world.Path(path), w.call(maker)))
+	why := "which failed"
+	if closed {
+		why = "whose recipe is closed"
+	}
+	j.Add(found.Saying("%s is still there, made by %s, %s, and its session lives on", world.Path(path), w.call(maker), why))
 }
 
 // advise adds what the kind that is registered by a name says to do about what it has found.

@@ -64,10 +64,11 @@ type watcher interface {
 // Membership is the membership workload for a recipe. new is called once for each user of a
 // session, with the name by which the group is to know it; all must be about the same group.
 func Membership(new func(c recipes.Conn, path, name string) Grouper, opts ...Option) *Workload {
-	named := func(c recipes.Conn, path string) func(string) Grouper {
-		return func(name string) Grouper { return new(c, path, name) }
-	}
-	return workloadOf("membership", linearizability.Model{}, named, planMembership, opts)
+	var w *Workload
+	w = workloadOf("membership", linearizability.Model{}, func(c recipes.Conn, path string) func(string) Grouper {
+		return func(name string) Grouper { return Typed(w, new(c, path, name)) }
+	}, planMembership, opts)
+	return w
 }
 
 // membershipEpisode is one planned episode.

@@ -112,16 +112,21 @@ func (w *Workload) maker() maker {
 // [Script.Make]. So its recipe may be replaced: by one that runs in another process, or by one that code over the wire is
 // given ([Of]).
 func (w *Workload) Making(new func(c recipes.Conn, path string) any) *Workload {
-	made := &atomic.Pointer[string]{}
-	w.made, w.new = made, func(c recipes.Conn, path string) any {
-		recipe := new(c, path)
-		if made.Load() == nil {
-			name := strings.TrimLeft(fmt.Sprintf("%T", recipe), "*")
-			made.Store(&name)
-		}
-		return recipe
-	}
+	w.made = &atomic.Pointer[string]{}
+	w.new = func(c recipes.Conn, path string) any { return Typed(w, new(c, path)) }
 	return w
+}
+
+// Typed notes the type of a recipe that a workload's constructor has made, or a function that the constructor has returned,
+// for [Workload.Type].
+func Typed[T any](w *Workload, recipe T) T {
+	if w.made.Load() == nil {
+		if name := fmt.Sprintf("%T", recipe); !strings.HasPrefix(name, "func(") {
+			name = strings.TrimLeft(name, "*")
+			w.made.Store(&name)
+		}
+	}
+	return recipe
 }
 
 // Make makes a recipe as the users of an episode get it; nil if w does not say how ([Own]).

@@ -53,8 +53,9 @@ type Registrar interface {
 // Registry is the registry workload for a recipe. new is called once for each user of a session, with the name of its
 // instance; all must be about the same service.
 func Registry(new func(c recipes.Conn, path, name string) Registrar, opts ...workload.Option) *workload.Workload {
-	return workload.Own("registry", planRegistry, opts...).Making(func(c recipes.Conn, path string) any {
-		return func(name string) Registrar { return new(c, path, name) }
+	w := workload.Own("registry", planRegistry, opts...)
+	return w.Making(func(c recipes.Conn, path string) any {
+		return func(name string) Registrar { return workload.Typed(w, new(c, path, name)) }
 	})
 }
 
@@ -278,12 +279,12 @@ func (all register) stale(op *world.Op, died func(r *registration) bool) string 
 	known := strings.Fields(op.Arg)
 	for _, r := range all {
 		if r.in < never && r.off == never && !died(r) && !slices.Contains(known, r.name()) {
-			return r.name() + " is registered"
+			return r.name() + " has registered, and not deregistered"
 		}
 	}
 	for _, name := range known {
 		if !slices.ContainsFunc(all, func(r *registration) bool { return r.name() == name && (r.unsure || r.out == never) }) {
-			return name + " is not registered any more"
+			return name + " has deregistered"
 		}
 	}
 	return ""

@@ -33,4 +33,12 @@ func TestNamedByType(t *testing.T) {
 	if w.Make(nil, "/cache"); w.Type() != "cluster.wrongCache" {
 		t.Errorf("it is called %q", w.Type())
 	}
+	w = Registry(func(recipes.Conn, string, string) Registrar { return named{} })
+	w.Make(nil, "/registry").(func(string) Registrar)("m1a")
+	if w.Type() != "cluster.named" {
+		t.Errorf("it is called %q", w.Type())
+	}
 }
+
+// named is made by name.
+type named struct{ Registrar }
