@@ -17,6 +17,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/zktorture/zktorture/fakezk/wire"
 	"github.com/zktorture/zktorture/linearizability"
@@ -68,8 +69,13 @@ type Rendezvous interface {
 // DoubleBarrier is the workload of a double barrier for a number of parties. new is called once for each user
 // of a session; all that it returns must be members of the same barrier.
 func DoubleBarrier(parties int, new func(c recipes.Conn, path string) Rendezvous, opts ...Option) *Workload {
-	rounds := agree(opts).rounds
-	plan := func(p *world.Plan, path string) Episode { return rounds(p, path, parties) }
+	layout := agree(opts).layout
+	plan := func(p *world.Plan, path string) Episode {
+		e := &roundsEpisode{Script: Script[roundTurn]{Path: path, layout: layout(p, parties)}, parties: parties}
+		e.Missing = p.Choose(4, "the parent is missing") == 3
+		e.Draw(p, p.Ops, drawRoundTurn)
+		return e
+	}
 	return workloadOf("doublebarrier", linearizability.DoubleBarrier(parties), new, plan, opts)
 }
 
@@ -83,14 +89,6 @@ type roundsEpisode struct {
 type roundTurn struct {
 	work        int
 	cancelLeave bool
-}
-
-// planRoundsFor plans for a layout.
-func planRoundsFor(p *world.Plan, path string, parties int, layout []int) *roundsEpisode {
-	e := &roundsEpisode{Script: Script[roundTurn]{Path: path, layout: layout}, parties: parties}
-	e.Missing = p.Choose(4, "the parent is missing") == 3
-	e.Draw(p, p.Ops, drawRoundTurn)
-	return e
 }
 
 func drawRoundTurn(p *world.Plan, label string) roundTurn {
@@ -119,7 +117,19 @@ func drawParties(p *world.Plan, parties int) []int {
 const usersMax = 4
 
 // MayWaitForever: members may wait for ever to enter if there are too few of them, but never to leave.
-func (e *roundsEpisode) MayWaitForever(_, waiting []*world.Op) []*world.Op {
+// As long as a member waits in vain at one of two barriers, nothing is done to the others.
+func (e *roundsEpisode) MayWaitForever(_, waiting []*world.Op) (inOrder []*world.Op) {
+	for _, v := range e.barriers(&View{Waiting: waiting}) {
+		fine := e.mayWait(v.Waiting)
+		if len(v.Waiting) > 0 && len(fine) == 0 {
+			return nil
+		}
+		inOrder = append(inOrder, fine...)
+	}
+	return inOrder
+}
+
+func (e *roundsEpisode) mayWait(waiting []*world.Op) []*world.Op {
 	leaves := slices.ContainsFunc(waiting, func(op *world.Op) bool { return op.Name != "enter" })
 	if leaves || len(waiting) >= e.parties {
 		return nil
@@ -128,7 +138,11 @@ func (e *roundsEpisode) MayWaitForever(_, waiting []*world.Op) []*world.Op {
 }
 
 func (e *roundsEpisode) Run(u User) {
-	barrier := e.Make(u).(Rendezvous)
+	path := e.Path
+	if e.terms.apart && u.Index() > 0 {
+		path += otherEnding
+	}
+	barrier := e.Script.make(u.Conn(), path).(Rendezvous)
 	e.AtDeath(u, func() { e.Over(u, barrier) })
 	for turn := range e.Turns(u) {
 		takePart(u, barrier, turn)
@@ -152,10 +166,12 @@ func takePart(u User, barrier Rendezvous, turn roundTurn) {
 
 func (e *roundsEpisode) Judge(v *View) Judgement {
 	j := e.Judging(v)
-	members := e.members(v)
-	j.Add(e.earlyEnter(v, members)...)
-	j.Add(e.earlyLeave(v, members)...)
-	j.Add(e.stuck(v)...)
+	for _, v := range e.barriers(v) {
+		members := e.members(v)
+		j.Add(e.earlyEnter(v, members)...)
+		j.Add(e.earlyLeave(v, members)...)
+		j.Add(e.stuck(v)...)
+	}
 	j.Add(v.UnexpectedErrors(Gone)...)
 	h := e.History(v)
 	if len(j.Violations) == 0 {
@@ -389,29 +405,25 @@ func (v *View) abandoned() (path string, maker *world.Op, known bool) {
 
 // History is the episode for the model of a barrier. Deaths are in it as leaves of unknown outcome.
 func (e *roundsEpisode) History(v *View) linearizability.History {
-	h := v.converted(func(op *world.Op, add func(linearizability.Operation)) { add(operationOf(op)) })
-	for _, m := range e.members(v) {
-		if m.died == "" {
-			continue
+	var h linearizability.History
+	for _, v := range e.barriers(v) {
+		object := strings.TrimPrefix(v.Left.Path, e.Path)
+		h = append(h, v.converted(func(op *world.Op, add func(linearizability.Operation)) {
+			o := operationOf(op)
+			o.Object = object
+			add(o)
+		})...)
+		for _, m := range e.members(v) {
+			if m.died == "" {
+				continue
+			}
+			h = append(h, linearizability.Operation{
+				Client: clientID(m.enter), Op: "leave", Call: m.inside[1], Return: linearizability.Forever,
+				Outcome: linearizability.Unknown, Note: m.died, Object: object,
+			})
 		}
-		h = append(h, linearizability.Operation{
-			Client: clientID(m.enter), Op: "leave", Call: m.inside[1], Return: linearizability.Forever,
-			Outcome: linearizability.Unknown, Note: m.died,
-		})
 	}
 	return byReturn(h)
-}
-
-// Variants of the double barrier workload.
-
-// roundsPlan plans an episode of a double barrier.
-type roundsPlan func(p *world.Plan, path string, parties int) Episode
-
-// laidOut plans for the layouts that draw draws.
-func laidOut(draw func(p *world.Plan, parties int) []int) roundsPlan {
-	return func(p *world.Plan, path string, parties int) Episode {
-		return planRoundsFor(p, path, parties, draw(p, parties))
-	}
 }
 
 // fullLayout has as many users as a round takes.
@@ -423,86 +435,23 @@ func fullLayout(p *world.Plan, parties int) []int {
 	return layout
 }
 
-func planApart(p *world.Plan, path string, parties int) Episode {
-	var e apartEpisode
-	for i := range e {
-		layout := slices.Repeat([]int{1}, parties)
-		e[i] = planRoundsFor(p, path+[...]string{"", "-other"}[i], parties, layout)
+// otherEnding is where the second users of all clients meet, if there are two barriers.
+const otherEnding = "-other"
+
+// barriers are what there is to see of each barrier.
+func (e *roundsEpisode) barriers(v *View) []*View {
+	if !e.terms.apart {
+		return []*View{v}
 	}
-	return e
-}
-
-type apartEpisode [2]*roundsEpisode
-
-// agree puts both on the terms of the workload.
-func (e apartEpisode) agree(t terms, new maker) {
-	e[0].agree(t, new)
-	e[1].agree(t, new)
-}
-
-func (e apartEpisode) Users() []int {
-	users := slices.Clone(e[0].layout)
-	for i := range users {
-		users[i] += e[1].layout[i]
+	var all [2]View
+	for i := range all {
+		all[i] = *v
+		all[i].Ops, all[i].Waiting = usersOps(v.Ops, i), usersOps(v.Waiting, i)
 	}
-	return users
-}
-
-func (e apartEpisode) Parents() []string { return slices.Concat(e[0].Parents(), e[1].Parents()) }
-
-func (e apartEpisode) Run(u User) { e[u.Index()].Run(loneUser{u}) }
-
-// loneUser is the only one of its process at its barrier.
-type loneUser struct{ User }
-
-func (loneUser) Index() int { return 0 }
-
-// MayWaitForever: as long as a member waits in vain at one of the barriers, nothing is done to the others.
-func (e apartEpisode) MayWaitForever(all, waiting []*world.Op) (inOrder []*world.Op) {
-	for i, rounds := range e {
-		there := usersOps(waiting, i)
-		fine := rounds.MayWaitForever(usersOps(all, i), there)
-		if len(there) > 0 && len(fine) == 0 {
-			return nil
-		}
-		inOrder = append(inOrder, fine...)
-	}
-	return inOrder
+	all[1].Left.Path += otherEnding
+	return []*View{&all[0], &all[1]}
 }
 
 func usersOps(ops []*world.Op, index int) []*world.Op {
 	return where(ops, func(op *world.Op) bool { return op.User == index })
-}
-
-// at is what there is to see of one of the barriers.
-func (e apartEpisode) at(v *View, i int) *View {
-	w := *v
-	w.Ops, w.Waiting, w.Left.Path = usersOps(v.Ops, i), usersOps(v.Waiting, i), e[i].Path
-	return &w
-}
-
-func (e apartEpisode) History(v *View) linearizability.History {
-	return slices.Concat(e[0].History(e.at(v, 0)), e[1].History(e.at(v, 1)))
-}
-
-func (e apartEpisode) Judge(v *View) (j Judgement) {
-	var each [2]Judgement
-	for i, rounds := range e {
-		each[i] = rounds.Judge(e.at(v, i))
-		j.Add(each[i].Violations...)
-	}
-	j.History = e.History(v)
-	j.Later = func() world.Judgement {
-		var both Judgement
-		for i := range each {
-			each[i].Violations = nil // those are known
-			each[i].Resolve()
-			both.Add(each[i].Violations...)
-			if both.Unknown == "" {
-				both.Unknown = each[i].Unknown
-			}
-		}
-		return both.Judgement
-	}
-	return j
 }

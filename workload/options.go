@@ -29,16 +29,17 @@ type terms struct {
 	setUp  []func(c recipes.Conn, path string) error
 	closes bool // see Closing
 
-	overrun   bool // see JudgeWrites
-	callbacks bool // see Dialect
-	patient   bool // see Dialect
-	tellsTime bool // package recipes does, see world.Terms
-	rounds    roundsPlan
-	statics   func() maker // if set, makes an episode's constructor of recipes: see Statics
+	overrun   bool                                   // see JudgeWrites
+	callbacks bool                                   // see Dialect
+	patient   bool                                   // see Dialect
+	tellsTime bool                                   // package recipes does, see world.Terms
+	layout    func(p *world.Plan, parties int) []int // of a double barrier's users
+	apart     bool                                   // see Dialect
+	statics   func() maker                           // if set, makes an episode's constructor of recipes: see Statics
 }
 
 func agree(opts []Option) (t terms) {
-	t = terms{recipe: unnamed, rounds: laidOut(drawParties)}
+	t = terms{recipe: unnamed, layout: drawParties}
 	for _, opt := range opts {
 		opt(&t)
 	}
@@ -122,11 +123,12 @@ func (d Dialect) Option() Option {
 		t.callbacks, t.patient = t.callbacks || d.Callbacks, t.patient || d.Patient
 		switch {
 		case d.Full:
-			t.rounds = laidOut(fullLayout)
+			t.layout = fullLayout
 		case d.Sparse:
-			t.rounds = laidOut(func(p *world.Plan, _ int) []int { return drawUsers(p) })
+			t.layout = func(p *world.Plan, _ int) []int { return drawUsers(p) }
 		case d.Apart:
-			t.rounds = planApart
+			t.apart, t.beside = true, append(t.beside, otherEnding)
+			t.layout = func(_ *world.Plan, parties int) []int { return slices.Repeat([]int{2}, parties) }
 		}
 	}
 }
