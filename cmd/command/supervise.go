@@ -18,6 +18,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/zktorture/zktorture/cmd/internal/ciformat"
+	"github.com/zktorture/zktorture/cmd/internal/cli"
 	"github.com/zktorture/zktorture/cmd/internal/cli/console"
 	"github.com/zktorture/zktorture/cmd/internal/cli/output"
 	"github.com/zktorture/zktorture/internal/proc"
@@ -48,7 +49,12 @@ func supervise(c *console.Context, parsed *kong.Context) error {
 		return err
 	}
 	defer dir.Remove()
-	cmd, ended := exec.Command(self, c.Args...), make(chan struct{})
+	args, clean := c.Args, func() error { return nil }
+	if r, is := parsed.Selected().Target.Addr().Interface().(*cli.LiveCmd); is && r.Servers != "" {
+		of := cli.CleanCmd{Servers: r.Servers, Root: cmp.Or(r.Root, cli.NewRoot()), AccessFlags: r.AccessFlags}
+		args, clean = append(slices.Clone(args), "--root", of.Root), func() error { return of.Remove(c) }
+	}
+	cmd, ended := exec.Command(self, args...), make(chan struct{})
 	cmd.Env = append(os.Environ(), endVariable+"="+dir.Path)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, c.Bare.Stdout, c.Bare.Stderr
 	if err := proc.Start(cmd, func() { _ = cmd.Wait(); close(ended) }); err != nil {
@@ -67,7 +73,7 @@ func supervise(c *console.Context, parsed *kong.Context) error {
 	at, _ := os.ReadFile(filepath.Join(dir.Path, leftName))
 	reason := fmt.Sprintf("code of the recipe has ended the process of the run (%v), by %s: return an error instead; with --exact it counts as a crash",
 		cmd.ProcessState, cmp.Or(string(at), "os.Exit or a signal"))
-	return errors.Join(report(c, parsed, reason), errors.New(reason))
+	return errors.Join(report(c, parsed, reason), clean(), errors.New(reason))
 }
 
 // report writes what a run would have written that has no result, as JSON and as JUnit.

@@ -98,3 +98,39 @@ func (cmd *CleanCmd) clean(c *console.Context, conn recipes.Conn, roots []live.L
 	}
 	return all
 }
+
+// Remove removes the root of a run that has ended without a last word, when its sessions have ended. It is no error if
+// there is none.
+func (cmd *CleanCmd) Remove(ctx context.Context) error {
+	addresses, chroot, err := zkclient.ParseServers(cmd.Servers)
+	if err != nil {
+		return err
+	}
+	way, err := cmd.Read()
+	if err != nil {
+		return err
+	}
+	at, err := rootBelow(chroot, cmd.Root)
+	if err != nil {
+		return err
+	}
+	conn, err := way.Open(ctx, strings.Join(addresses, ","), cleanSession, nil)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	for deadline := time.Now().Add(sessionsEnd); ; time.Sleep(sessionsEnd / 100) {
+		root, err := live.ReadLeftRoot(conn, at)
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			return nil
+		case err != nil:
+			return err
+		case len(root.Sessions) == 0 || time.Now().After(deadline):
+			return root.Remove(conn)
+		}
+	}
+}
+
+// sessionsEnd is how long sessions are waited for that servers have granted for longer than they were asked.
+const sessionsEnd = 30 * time.Second

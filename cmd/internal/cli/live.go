@@ -117,12 +117,15 @@ func (r *LiveCmd) onLive(c *console.Context, w *workload.Workload, out *output.F
 		return err
 	}
 	way.Alone, way.Tell = notKnown, teller(c)
-	r.Root = cmp.Or(r.Root, fmt.Sprintf("/zktorture-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	r.Root = cmp.Or(r.Root, NewRoot())
 	if _, err := rootBelow(chroot, r.Root); err != nil {
 		return err
 	}
 	return r.onServers(c, w, out, way, strings.Join(addresses, ","), chroot)
 }
+
+// NewRoot is a root that no other run has.
+func NewRoot() string { return fmt.Sprintf("/zktorture-%d-%d", os.Getpid(), time.Now().UnixNano()) }
 
 // Session timeouts on real servers, the timeout of the first session, and the duration of a run.
 const (

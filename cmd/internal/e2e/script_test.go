@@ -15,6 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/zktorture/zktorture/cmd/command"
+	"github.com/zktorture/zktorture/fakezk/fakezktest"
+	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/internal/testkit"
 )
 
@@ -40,9 +42,16 @@ func TestMain(m *testing.M) {
 //
 //	status N command…   runs the command; it must end with exit status N
 //	await FILE          waits until the file is there
+//
+// At $SERVERS is a ZooKeeper in memory.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	servers := fakezktest.Start(t, server.Config{}).ConnectString()
 	testscript.Run(t, testscript.Params{
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("SERVERS", servers)
+			return nil
+		},
 		Condition:     func(string) (bool, error) { return os.Getenv("ZKTORTURE_SERVERS") != "", nil }, // servers: make live
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
