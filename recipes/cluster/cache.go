@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -27,8 +26,8 @@ import (
 // # Errors
 //
 // The context's error when it ended; a request that hangs is not cut short. [recipes.ErrClosed]: the connection was closed
-// while Next waited. After Set and Unset, which send their request once, [recipes.ErrUnknownOutcome] says that it may have
-// been carried out.
+// while Next waited; [recipes.ErrNoAnswer]: Next has read in vain for long. Set and Unset do not repeat a request that was
+// lost: [recipes.ErrUnknownOutcome] says that it may have been carried out.
 //
 // # Wrong versions that tempt
 //
@@ -39,53 +38,69 @@ import (
 //
 // A Cache is for one goroutine.
 type Cache struct {
-	conn  recipes.Conn
-	path  string
+	conn     recipes.Conn
+	settings call.Settings
+	path     string
+
 	told  int64           // the transaction that wrote what Next has returned last
 	watch <-chan zk.Event // that was set with the last read; nil: it has fired
 }
 
-// NewCache returns the cache of the znode at a path, whose parent exists.
-func NewCache(conn recipes.Conn, path string) *Cache { return &Cache{conn: conn, path: path} }
+// NewCache returns the cache of the znode at a path, whose parent exists. Of the options [recipes.WithACL] and
+// [recipes.WithRetry] make a difference.
+func NewCache(conn recipes.Conn, path string, opts ...recipes.Option) *Cache {
+	return &Cache{conn: conn, settings: call.SettingsOf(opts...), path: path}
+}
 
 // Set replaces the value.
 func (c *Cache) Set(ctx context.Context, value []byte) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	return c.change(ctx, "set", func() error {
 		_, err := c.conn.Set(c.path, value, -1)
 		if errors.Is(err, zk.ErrNoNode) {
-			_, err = c.conn.Create(c.path, value, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+			_, err = c.conn.Create(c.path, value, zk.FlagPersistent, c.settings.ACL)
 		}
-		if !errors.Is(err, zk.ErrNodeExists) {
-			return c.unknown("set", err)
-		}
-	}
+		return err
+	})
 }
 
 // Unset removes the value.
 func (c *Cache) Unset(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	err := c.conn.Delete(c.path, -1)
-	if errors.Is(err, zk.ErrNoNode) {
+	return c.change(ctx, "unset", func() error {
+		if err := c.conn.Delete(c.path, -1); !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
 		return nil
-	}
-	return c.unknown("unset", err)
+	})
 }
 
-// unknown says of an error that is no answer that the request may have been carried out.
-func (c *Cache) unknown(op string, err error) error {
-	if call.FateOf(err) == call.Answered {
-		return err
+// change sends a request until it is answered or may have been carried out. The znode exists when somebody else has
+// made it meanwhile.
+func (c *Cache) change(ctx context.Context, op string, request func() error) error {
+	pace := c.retries()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := request()
+		switch fate := call.FateOf(err); {
+		case errors.Is(err, zk.ErrNodeExists):
+		case fate == call.Answered:
+			return err
+		case fate == call.Unsent:
+			if err := pace.Wait(ctx, err); err != nil {
+				return err
+			}
+		default:
+			return &recipes.UnknownOutcomeError{Op: op, Path: c.path, Err: err}
+		}
 	}
-	return &recipes.UnknownOutcomeError{Op: op, Path: c.path, Err: err}
 }
+
+func (c *Cache) retries() *call.Retries { return &call.Retries{Conn: c.conn, Policy: c.settings.Retry} }
 
 // Next waits for a value that is newer than the last one that it has returned.
 func (c *Cache) Next(ctx context.Context) ([]byte, error) {
+	pace := c.retries()
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -101,11 +116,13 @@ func (c *Cache) Next(ctx context.Context) ([]byte, error) {
 			c.told = written
 			return value, nil
 		case call.FateOf(err) != call.Answered:
-			if err := call.Pause(ctx, c.conn, again); err != nil {
+			if err := pace.Wait(ctx, err); err != nil {
 				return nil, err
 			}
 		case err != nil:
 			return nil, err
+		default:
+			pace = c.retries()
 		}
 	}
 }
@@ -150,6 +167,3 @@ func (c *Cache) changed(ctx context.Context) error {
 	}
 	return nil
 }
-
-// again is the pause before what was in vain is tried again.
-const again = 200 * time.Millisecond

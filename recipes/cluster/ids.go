@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"strconv"
+	"time"
 
 	"github.com/zktorture/zktorture/internal/call"
 	"github.com/zktorture/zktorture/recipes"
@@ -97,6 +98,9 @@ func (d *IDs) free(ctx context.Context) (int64, error) {
 		}
 	}
 }
+
+// again is the pause before all numbers are tried again.
+const again = 200 * time.Millisecond
 
 // Free gives the number back and returns when it is free, see [recipes.Lock.Unlock].
 func (d *IDs) Free(ctx context.Context) error {
