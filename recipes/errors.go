@@ -32,7 +32,7 @@ var (
 	// ErrNoAnswer.
 	ErrClosed = call.ErrClosed
 
-	// ErrNoAnswer is returned when ten requests in a row were lost, for eleven seconds by default, each because the
+	// ErrNoAnswer is returned when ten requests in a row were lost, in six to eleven seconds by default, each because the
 	// connection broke before the answer. Either it has been closed, which a *zk.Conn does not tell from that, or
 	// something accepts connections and drops them. It is not final: a later call tries again. An ephemeral znode that
 	// could not be removed stays until the session ends.

@@ -37,8 +37,8 @@ func WithACL(acl []zk.ACL) Option {
 }
 
 // RetryPolicy says how long to pause after a lost request before the next: DelayMin, then twice as long each time, up
-// to DelayMax. There is no randomness in it; the recipes of this package do not wake in herds. How often is not
-// limited: the context of the caller does that.
+// to DelayMax. Each pause is drawn between half of that and the whole, so that clients that have lost their connections
+// at the same moment come back one after the other. How often is not limited: the context of the caller does that.
 type RetryPolicy struct {
 	DelayMin, DelayMax time.Duration
 }

@@ -206,7 +206,7 @@ func (s *spot) clear(ctx context.Context) error {
 // sleep pauses, longer from time to time.
 func (s *spot) sleep(ctx context.Context) error {
 	s.tries++
-	return call.Pause(ctx, s.link.conn, s.link.settings.Retry.Delay(s.tries-1))
+	return call.Pause(ctx, s.link.conn, s.link.settings.Retry.Delay(s.link.conn, s.tries-1))
 }
 
 // watch waits until something happens to the znode.

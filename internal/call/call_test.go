@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -43,39 +44,40 @@ func TestFateOf(t *testing.T) {
 	}
 }
 
-func TestRetryDelay(t *testing.T) {
-	policy := call.Policy{DelayMin: 50 * time.Millisecond, DelayMax: 2 * time.Second}
-	last := time.Duration(0)
-	for failures := range 100 {
-		d := policy.Delay(failures)
-		if d < last || d < policy.DelayMin || d > policy.DelayMax {
-			t.Errorf("Delay(%d) = %v after %v", failures, d, last)
+// unreachable is a connection that knows nothing but its state, and draws the longest pauses.
+type unreachable struct{ state zk.State }
+
+func (u *unreachable) State() zk.State { return u.state }
+
+func (u *unreachable) NewGUID() string { return strings.Repeat("0", 32) }
+
+func TestLongestDelays(t *testing.T) {
+	for failures, want := range []time.Duration{50, 100, 200, 400, 800, 1600, 2000, 2000} {
+		if got := call.DefaultRetry.Delay(&unreachable{}, failures); got != want*time.Millisecond {
+			t.Errorf("Delay(%d) = %v, want %d ms", failures, got, want)
 		}
-		last = d
 	}
-	if last != policy.DelayMax {
-		t.Errorf("grows to %v, not to %v", last, policy.DelayMax)
-	}
-	if d := new(call.Policy).Delay(3); d <= 0 {
+	if d := new(call.Policy).Delay(&unreachable{}, 3); d <= 0 {
 		t.Errorf("the zero policy does not pause: %v", d)
 	}
 }
 
-func TestRetryDelays(t *testing.T) {
-	if call.DefaultRetry != (call.Policy{50 * time.Millisecond, 2 * time.Second}) {
-		t.Errorf("the default is %v", call.DefaultRetry)
-	}
-	for failures, want := range []time.Duration{50, 100, 200, 400, 800, 1600, 2000, 2000} {
-		if got := call.DefaultRetry.Delay(failures); got != want*time.Millisecond {
-			t.Errorf("Delay(%d) = %v, want %d ms", failures, got, want)
+// Clients that fail together do not come back together, and none comes back earlier than after half of its pause.
+func TestDelaysDiffer(t *testing.T) {
+	for _, longest := range []time.Duration{time.Millisecond, time.Second, 24 * time.Hour} {
+		seen, shortest := map[time.Duration]bool{}, longest
+		for range 100 {
+			d := call.Policy{DelayMin: longest, DelayMax: longest}.Delay(nil, 0)
+			if d < longest/2 || d > longest {
+				t.Fatalf("a pause of %v, of %v", d, longest)
+			}
+			seen[d], shortest = true, min(shortest, d)
+		}
+		if len(seen) < 50 || shortest > longest*3/4 {
+			t.Errorf("of 100 pauses of %v %d differ, and the shortest is %v", longest, len(seen), shortest)
 		}
 	}
 }
-
-// unreachable is a connection that knows nothing but its state.
-type unreachable struct{ state zk.State }
-
-func (u *unreachable) State() zk.State { return u.state }
 
 // A connection that breaks before it answers is given up after so many requests in a row, and the
 // pauses between them grow.

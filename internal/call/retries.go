@@ -21,13 +21,12 @@ var (
 // deafMax is after how many lost requests in a row, each found with the connection still down when its pause was
 // over, no other is sent.
 //
-// A closed *zk.Conn answers every request with ErrConnectionClosed at once, which is also what a request under way
-// gets when an open one breaks; and its state is StateDisconnected, which an open one has for moments. Neither is
-// proof. But an open connection that is down keeps requests waiting and does not fail them: to fail one it must
-// connect, send and break again, and after the pause it is connecting already. Ten times in a row, over eleven
-// seconds, is the best evidence there is, and enough to end with ErrNoAnswer what would else go on for ever; a watch, which
-// does tell the difference, decides wherever there is one. After ErrNoAnswer the removal of a znode is tried for as long
-// again.
+// A closed *zk.Conn answers every request with ErrConnectionClosed at once, which is also what a request under way gets
+// when an open one breaks; and its state is StateDisconnected, which an open one has for moments. Neither is proof. But
+// an open connection that is down keeps requests waiting and does not fail them: to fail one it must connect, send and
+// break again, and after the pause it is connecting already. Ten times in a row, over more than five seconds, is the
+// best evidence there is, and enough to end with ErrNoAnswer what would else go on for ever; a watch, which does tell
+// the difference, decides wherever there is one. After ErrNoAnswer the removal of a znode is tried for as long again.
 const deafMax = 10
 
 // Retries paces the attempts at one request.
@@ -44,7 +43,7 @@ func (r *Retries) Wait(ctx context.Context, err error) error {
 	if FateOf(err) == Closed {
 		return ErrClosed
 	}
-	if err := Pause(ctx, r.Conn, r.Policy.Delay(r.failures)); err != nil {
+	if err := Pause(ctx, r.Conn, r.Policy.Delay(r.Conn, r.failures)); err != nil {
 		return err
 	}
 	r.failures++

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -29,14 +30,19 @@ var everybody = zk.WorldACL(zk.PermAll)
 // DefaultRetry is the policy of pauses by default.
 var DefaultRetry = Policy{DelayMin: 50 * time.Millisecond, DelayMax: 2 * time.Second}
 
-// Policy says how long to pause after a lost request: DelayMin, then twice as long each time, up to DelayMax.
+// Policy says how long to pause after a lost request: about DelayMin, then twice as long each time, up to DelayMax.
 type Policy struct{ DelayMin, DelayMax time.Duration }
 
-// Delay returns the pause after one more failure than failures.
-func (p Policy) Delay(failures int) time.Duration {
+// Delay draws the pause after one more failure than failures, between half of that and the whole, so that the clients of
+// a server that has failed do not all come back at the same moment. It draws from the identities of the connection,
+// which a simulator controls.
+func (p Policy) Delay(conn any, failures int) time.Duration {
 	d := max(p.DelayMin, time.Millisecond)
 	for ; failures > 0 && d < p.DelayMax; failures-- {
 		d *= 2
 	}
-	return min(d, max(p.DelayMax, p.DelayMin, time.Millisecond))
+	d = min(d, max(p.DelayMax, p.DelayMin, time.Millisecond))
+	guid := NewGUID(conn)
+	drawn, _ := strconv.ParseUint(guid[:min(4, len(guid))], 16, 16) // without such digits the pause is the longest
+	return d - time.Duration(drawn)*(d/2)>>16
 }
