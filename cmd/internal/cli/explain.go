@@ -27,7 +27,7 @@ import (
 )
 
 type ExplainCmd struct {
-	File  string `arg:"" name:"what" help:"A counterexample that torture run has written; a story that --json has written; with --model, a history as for torture check; a folder of results, of torture run --out, which gets an index.html and a page for each story; or a property (see torture list properties)."`
+	File  string `arg:"" name:"what" help:"A counterexample that torture run or a test has written; a story that --json has written; with --model, a history as for torture check; a folder of results, of torture run --out, which gets an index.html and a page for each story; or a property (see torture list properties)."`
 	Model string `help:"The model to judge a history against, such as lock or queue: see torture list." default:"" placeholder:"MODEL" enum:",${models}"`
 	JSON  bool   `name:"json" help:"Print the story as one JSON object instead."`
 	HTML  string `name:"html" placeholder:"OUT.html" help:"Write the story as a page to this file instead; - is standard output."`
@@ -98,6 +98,9 @@ func (e *ExplainCmd) story(c *console.Context) (*story.Story, error) {
 		return readFile(e.File, story.Read)
 	case e.Model != "" && format == "":
 		return e.ofHistory(c)
+	}
+	if test, ok := failedTest(e.File); ok {
+		return test.story(c)
 	}
 	example, w, err := loadExample(c, e.File)
 	if err != nil && strings.HasSuffix(e.File, ".jsonl") {

@@ -14,11 +14,14 @@ import (
 )
 
 type ReplayCmd struct {
-	File string `arg:"" help:"A counterexample that torture run has written."`
+	File string `arg:"" help:"A counterexample that torture run or a test has written."`
 	Live bool   `help:"Ask three real servers, started on this machine, the same, and compare the answers."`
 }
 
 func (r *ReplayCmd) Run(c *console.Context) error {
+	if test, ok := failedTest(r.File); ok && !r.Live {
+		return console.OfFile(r.File, test.replay(c))
+	}
 	example, w, err := loadExample(c, r.File)
 	if err != nil {
 		return console.OfFile(r.File, err)

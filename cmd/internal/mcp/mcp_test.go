@@ -158,6 +158,16 @@ func TestTools(t *testing.T) {
 	if test.Status != 1 || strings.Contains(test.Text, "flag provided") || !strings.Contains(test.Text, "--- PASS: TestPlain") || len(test.Stories) == 0 || json.Unmarshal(test.Stories[0], &told) != nil || told.Cause.Text == "" || !strings.Contains(test.Text, "--- FAIL: TestLock") {
 		t.Errorf("test says %+v", test)
 	}
+	written, err := filepath.Glob(filepath.Join(a.dir, "lock/testdata/zktorture/TestLock/*.json"))
+	if err != nil || len(written) == 0 {
+		t.Fatalf("the test has written %v, %v", written, err)
+	}
+	if again := a.got("explain", arguments{"file": written[0]}); !strings.Contains(string(again.Result), `"cause":`) {
+		t.Errorf("explain says of a test's counterexample: %s", again.Result)
+	}
+	if again := a.got("replay", arguments{"file": written[0]}); again.Status != 1 || !strings.Contains(again.Text, "--- FAIL: TestLock") {
+		t.Errorf("replay says of a test's counterexample: %+v", again)
+	}
 	if none := a.got("test", arguments{"dir": "lock", "run": "Nothing"}); none.Status != 0 {
 		t.Errorf("no test: %+v", none)
 	}
