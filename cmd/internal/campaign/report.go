@@ -151,11 +151,11 @@ func (r *Report) ci() ciformat.Report {
 	if reasons := r.Reasons(); len(reasons) > 0 {
 		self.Verdict, self.Reason = sim.VerdictUnknown, strings.Join(reasons, "; ")
 	}
-	report := ciformat.Report{Title: "campaign " + r.Plan.Name, Verdict: r.Verdict(), Cases: []ciformat.Case{self}}
+	report := ciformat.Report{Title: "campaign " + r.Plan.Name, Cases: []ciformat.Case{self}}
 	for _, j := range r.Jobs {
 		of := ciformat.Case{Name: j.Job.String(), Verdict: j.Judged(), Reason: j.Reason}
-		for i, f := range j.broken() {
-			of.Problems = append(of.Problems, ciformat.Problem{Property: f.Property, Message: f.Message, Story: f.Story, Place: i})
+		for _, f := range j.broken() {
+			of.Problems = append(of.Problems, ciformat.Problem{Property: f.Property, Message: f.Message, Story: f.Story})
 		}
 		if j.Missed != "" {
 			of.Problems = []ciformat.Problem{{Property: canaryID, Message: j.Missed}}

@@ -11,28 +11,21 @@ import (
 // Report is a report for a CI service: cases, each with a verdict.
 type Report struct {
 	Title   string
-	Verdict sim.Verdict
-	Facts   [][2]string // what was run
 	Cases   []Case
 	Seconds float64
 }
 
-// Case is what has a verdict of its own: one property of a recipe, one animal of the zoo, or one job of a campaign.
+// Case is what has a verdict of its own: one property of a recipe, or one job of a campaign.
 type Case struct {
 	Name     string
-	Help     string // the property, or the kind
 	Verdict  sim.Verdict
 	Reason   string                     // of an unknown verdict
 	BrokenBy func(property string) bool // of a property
 	Problems []Problem
-	Seconds  float64 // 0 if not measured alone
 }
 
 // Problem is a violation. One property can have several.
-type Problem struct {
-	Property, Message, Story string
-	Place                    int // rank among the run's violations; 0 is the likely root cause
-}
+type Problem struct{ Property, Message, Story string }
 
 // Breaks adds a violation to the case of its property.
 func (r *Report) Breaks(p Problem) {

@@ -19,10 +19,7 @@ import (
 // recipes. An unbroken property passes only if the run was decided.
 func (t *Trial) ciOf(result sim.Result, problems []ciformat.Problem) ciformat.Report {
 	report := ciformat.Report{
-		Title: fmt.Sprintf("%s (%s) on %s", result.Workload, result.Recipe, t.backend), Verdict: result.Verdict,
-		Seconds: result.Elapsed.Seconds(),
-		Facts: [][2]string{{"run", output.CountLine(result)}, {"origin", output.OriginLine(result)},
-			{"faults struck", output.FaultLine(result.Struck)}},
+		Title: fmt.Sprintf("%s (%s) on %s", result.Workload, result.Recipe, t.backend), Seconds: result.Elapsed.Seconds(),
 	}
 	rest := sim.VerdictOK
 	if result.Reason != "" || result.Interrupted {
@@ -31,7 +28,7 @@ func (t *Trial) ciOf(result sim.Result, problems []ciformat.Problem) ciformat.Re
 	if kind, err := workload.KindNamed(result.Workload); err == nil {
 		for _, promise := range kind.Promises {
 			if name := promise.Name(); name != "" {
-				report.Cases = append(report.Cases, ciformat.Case{Name: name, Help: promise.Meaning(), BrokenBy: promise.BrokenBy,
+				report.Cases = append(report.Cases, ciformat.Case{Name: name, BrokenBy: promise.BrokenBy,
 					Verdict: rest, Reason: result.Reason})
 			}
 		}
@@ -45,7 +42,7 @@ func (t *Trial) ciOf(result sim.Result, problems []ciformat.Problem) ciformat.Re
 // problems are the violations of a run, with their stories.
 func (t *Trial) problems(c *console.Context, w *workload.Workload, result sim.Result, saved output.Evidence) (all []ciformat.Problem) {
 	for i, found := range result.Violations {
-		p := ciformat.Problem{Property: found.Property, Message: found.Message, Place: i}
+		p := ciformat.Problem{Property: found.Property, Message: found.Message}
 		if i >= len(saved.Examples) {
 			p.Story = storyOfHistory(found).Text(story.TextOptions{})
 		} else {

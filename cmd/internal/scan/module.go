@@ -103,7 +103,7 @@ func (m *module) require(c *console.Context, mod string) error {
 	}
 	root := filepath.Join(filepath.Dir(c.MainFile), "..", "..")
 	args := []string{"mod", "edit", "-require=" + ours + "@" + version}
-	if _, err := os.Stat(filepath.Join(root, "recipes", "zkclient")); err == nil && !strings.Contains(root, "@") {
+	if _, err := os.Stat(filepath.Join(root, "sim", "world")); err == nil && !strings.Contains(root, "@") {
 		args = append(args, "-replace="+ours+"="+root)
 		if sums, err := os.ReadFile(filepath.Join(root, "go.sum")); err == nil {
 			if err := adds(strings.TrimSuffix(mod, ".mod")+".sum", sums); err != nil {

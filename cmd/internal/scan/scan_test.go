@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -117,9 +118,10 @@ func TestScanExact(t *testing.T) {
 	c := scan(t, &out)
 	styles(t)
 	there, _ := os.ReadFile(filepath.Join("there", fileName))
-	s := &ScanCmd{Packages: []string{"./locked", "./counted", "./elected", "./kept", "./there", "./plain", "./guarded", "./delayed", "./listed", "./followed", "./handed", "./drawn", "./ruled"}, Episodes: 500, Seed: 1, JSON: true}
+	packages := testkit.Sized([]string{"./locked", "./listed", "./kept", "./there"}, []string{"./locked", "./counted", "./elected", "./kept", "./there", "./plain", "./guarded", "./delayed", "./listed", "./followed", "./handed", "./drawn", "./ruled"})
+	s := &ScanCmd{Packages: packages, Episodes: 500, Seed: 1, JSON: true}
 	if err := s.Run(c); err != console.VerdictError(console.ExitViolation) {
-		t.Fatal(err)
+		t.Fatal(err, out.String())
 	}
 	var results []result
 	if err := json.Unmarshal(out.Bytes(), &results); err != nil {
@@ -133,6 +135,8 @@ func TestScanExact(t *testing.T) {
 		"locked.Lock": "found orphan", "ruled.Guard": "found (orphan|progress)", "ruled.RWLock": "found exclusion",
 		"ruled.Timed": "found lost-wakeup", "there.Lock": "clean",
 	}
+	looked := func(name string) bool { return slices.Contains(packages, "./"+strings.SplitN(name, ".", 2)[0]) }
+	maps.DeleteFunc(wanted, func(name, _ string) bool { return !looked(name) })
 	stories := ""
 	for _, r := range results {
 		stories += r.Story
@@ -149,11 +153,13 @@ func TestScanExact(t *testing.T) {
 	if t.Failed() {
 		t.Log(out.String())
 	}
-	for _, line := range []string{
-		"callbacks.go:30, in (*Caller).Run", "config.go:25, in Follow", "registry.go:19, in (*Registry).Register",
-		"locks.go:22, in (*Locks).Lock", "queue.go:34, in (*Queue).Take", "drawn.go:25, in (*IDs).Next", "drawn.go:42, in (*Once).Do",
+	for line, of := range map[string]string{
+		"callbacks.go:30, in (*Caller).Run": "elected.", "config.go:25, in Follow": "followed.", "registry.go:19, in (*Registry).Register": "listed.",
+		"locks.go:22, in (*Locks).Lock": "handed.", "queue.go:34, in (*Queue).Take": "delayed.", "drawn.go:25, in (*IDs).Next": "drawn.",
+		"drawn.go:42, in (*Once).Do": "drawn.", "acts on a stale read: exists done": "drawn.",
+		"help: After a connection loss find out what the request did": "drawn.",
 	} {
-		if !strings.Contains(stories, line) {
+		if looked(of) && !strings.Contains(stories, line) {
 			t.Errorf("no story tells of %s:\n%s", line, stories)
 		}
 	}
