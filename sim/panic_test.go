@@ -36,7 +36,7 @@ func outOfCheese() { panic("out of cheese") }
 // A panic that ends the process names the episode.
 func TestPanicNamesTheEpisode(t *testing.T) {
 	out, status := child(t, "test crasher 3")
-	named := regexp.MustCompile(`(?m)^goroutine .* labels:\{"zktorture": "seed 3, episode [1-9]\d*"\}\]:\n.*outOfCheese`)
+	named := regexp.MustCompile(`(?m)^goroutine .* labels:\{"zktorture": "seed 3, episode [1-9]\d*"[^}]*\}\]:\n.*outOfCheese`)
 	if status != 2 || !strings.Contains(out, "panic: out of cheese") || !named.MatchString(out) {
 		t.Errorf("status %d, or no episode is named:\n%s", status, out)
 	}

@@ -107,6 +107,9 @@ func TestAsChild(t *testing.T) {
 	if frozen[words[1]].new != nil {
 		sim.Check(t, frozenWorkload(words[1]), sim.WithSeed(1))
 	}
+	if workloads := outliving[words[1]]; workloads != nil {
+		sim.Check(t, workloads(), sim.WithSeed(1), sim.WithClients(1), sim.WithEpisodes(20), sim.WithFaults("none"))
+	}
 	for _, word := range words[2:] {
 		t.Run(word, func(t *testing.T) {
 			seed, err := strconv.ParseUint(word, 10, 64)

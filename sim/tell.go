@@ -54,6 +54,12 @@ func (c *checker) tell(f Found, again string, notes []string) {
 		c.fail(f.Story(c.w) + err.Error())
 		return
 	}
+	if again == "" && c.passesFirst(example) {
+		sentence, _, _ := strings.Cut(f.Message, "\n")
+		c.fail(fmt.Sprintf("%s: unknown: %s: %s: %s", c.w.Name(), f.Property, sentence, outlives))
+		c.logEach(notes)
+		return
+	}
 	if f.Rare != world.NoFaults {
 		notes = append(notes, fmt.Sprintf("rare: it was not found without %v, which hardly ever happens", f.Rare))
 	}
@@ -105,9 +111,12 @@ func fromModule(name string) string {
 	return name
 }
 
+// storiesEnv names the variable with the folder of stories.
+const storiesEnv = "ZKTORTURE_STORIES"
+
 // keepStory writes a story as JSON into the folder that $ZKTORTURE_STORIES names, for programs that run tests.
 func keepStory(told *story.Story) error {
-	dir := os.Getenv("ZKTORTURE_STORIES")
+	dir := os.Getenv(storiesEnv)
 	if dir == "" {
 		return nil
 	}
@@ -188,7 +197,11 @@ func (c *checker) again(name string) (note string, err error) {
 		return "", fmt.Errorf("it is of %s (%s), and this test is of %s (%s)",
 			example.Workload, example.Recipe, c.w.Name(), c.w.Recipe())
 	}
-	r, err := replay.Replay(c.w, example)
+	play := replay.Replay
+	if os.Getenv(firstEnv) != "" {
+		play = replay.Once
+	}
+	r, err := play(c.w, example)
 	switch {
 	case err != nil:
 		return "", err
@@ -198,8 +211,11 @@ func (c *checker) again(name string) (note string, err error) {
 	case r.Diverged >= 0:
 		note = fmt.Sprintf("; the run is another one from line %d of its trace on", r.Diverged+1)
 	}
-	return fmt.Sprintf("%s failed before, and passes now%s: keep it as a regression test, or delete it", name, note), nil
+	return name + passesNow + note + ": keep it as a regression test, or delete it", nil
 }
+
+// passesNow follows the name of a file.
+const passesNow = " failed before, and passes now"
 
 // tellAgain tells the story of a run that was in a file, as it is now.
 func (c *checker) tellAgain(name string, example *replay.Counterexample, r *replay.Replayed) {
@@ -236,10 +252,6 @@ func (cfg Config) Counterexample(r Result, f Found) (*replay.Counterexample, err
 // goTest is the command that runs a test of this process again, in the same mode, from any folder of its module. It names
 // the package, because go test runs in the folder of the package, which need not be the user's.
 func goTest(name string) string {
-	var parts []string
-	for part := range strings.SplitSeq(name, "/") {
-		parts = append(parts, "^"+regexp.QuoteMeta(part)+"$")
-	}
 	command := "go test"
 	if bubble.Exact {
 		command = "torture test"
@@ -247,5 +259,14 @@ func goTest(name string) string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Path != "" && info.Path != "command-line-arguments" {
 		command += " " + strings.TrimSuffix(info.Path, ".test")
 	}
-	return command + " -run " + escape.Shell(strings.Join(parts, "/"))
+	return command + " -run " + escape.Shell(onlyTest(name))
+}
+
+// onlyTest is the pattern of a test's name and no other.
+func onlyTest(name string) string {
+	var parts []string
+	for part := range strings.SplitSeq(name, "/") {
+		parts = append(parts, "^"+regexp.QuoteMeta(part)+"$")
+	}
+	return strings.Join(parts, "/")
 }

@@ -101,6 +101,9 @@ type Client struct {
 	// OnLearned, if set, is called on a goroutine of a user that sees by [Conn.SessionID] or [Conn.State] that a session has ended.
 	OnLearned func(user int)
 
+	// OnRefused, if set, is called on the goroutine of a call that comes when the client is closed.
+	OnRefused func()
+
 	// OnLate, if set, is called when something has come for a goroutine that is stalled.
 	OnLate func(Told)
 

@@ -98,13 +98,17 @@ func (c *Conn) submit(r *fakezk.Request) *Call {
 		call = &Call{done: make(chan error, 1)}
 	}
 	*call = Call{Request: *r, User: c.user, client: c.Client, done: call.done}
-	if c.dead.Load() {
+	if c.dead.Load() && !c.closed.Load() {
 		<-c.buried
 	}
 	switch {
 	case c.killed.Load(), c.dead.Load() && c.refused.Add(1) > refusedMax:
 		call.done <- errKilled
 	case c.closed.Load():
+		if c.OnRefused != nil {
+			c.OnRefused()
+		}
+		call.done = make(chan error, 1) // of the caller's bubble, which may be a later one than the client's
 		call.done <- c.over()
 	default:
 		c.network.Submit(call)

@@ -153,7 +153,7 @@ func Replay(workload world.Workload, c *Counterexample) (*Replayed, error) {
 	}
 	var best *Replayed
 	for try := 1; try <= RepeatsMax; try++ {
-		r, err := replayOnce(workload, c)
+		r, err := Once(workload, c)
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +176,8 @@ func (r *Replayed) breaks(property string) bool {
 	return r.Violation != nil && r.Violation.Property == property
 }
 
-func replayOnce(workload world.Workload, c *Counterexample) (*Replayed, error) {
+// Once is one try of [Replay].
+func Once(workload world.Workload, c *Counterexample) (*Replayed, error) {
 	terms, err := c.Terms()
 	if err != nil {
 		return nil, err

@@ -68,7 +68,9 @@ func Play(workload Workload, cfg *Settings) *Run {
 	if terms.Door.Wired() {
 		prepareNet()
 	}
-	if o.Leaked = inBubble(func() { newWorld(cfg).run(workload, o) }); !o.Leaked {
+	var w *World
+	o.Leaked = inBubble(func() { w = newWorld(cfg); w.run(workload, o) })
+	if w.gone.Store(true); !o.Leaked {
 		return o
 	}
 	if !o.outlive && len(o.Violations) == 0 && o.Outside == "" && o.Aborted == nil {
@@ -84,7 +86,10 @@ func Play(workload Workload, cfg *Settings) *Run {
 func (o *Run) Conclude(workload Workload) {
 	o.judgeLater()
 	o.waive(workload)
+	stale := usedStale()
 	switch {
+	case stale != "":
+		o.Outside, o.Unknown, o.Violations = stale, stale, nil
 	case o.cutShort != "" && len(o.Violations) == 0:
 		o.Unknown = o.cutShort
 	case o.shared != "" && len(o.Violations) > 0:

@@ -33,6 +33,7 @@ type World struct {
 	source    recorder
 	tape      *bubble.Tape // nil unless in exact mode
 	ending    bool         // the verdict has been reached
+	gone      atomic.Bool  // nothing of it runs any more
 	episode   Episode
 	followed  []string // znodes that processes go on following
 	door      Door
@@ -366,7 +367,7 @@ func (p *process) openClient() {
 	c.Semantics = w.terms.Client
 	c.GUIDSeed, c.HoldEvents = GUIDSeed(p.id, p.incarnation), true
 	c.OnExpired = func(session int64) { p.learnExpiry(w, nil, session) }
-	c.OnLearned = p.seesEnd
+	c.OnLearned, c.OnRefused = p.seesEnd, w.usedLate
 	c.OnLate = func(told goclient.Told) { p.comesLate(told) }
 	if w.trace != nil {
 		c.OnFail = func(call *goclient.Call, err error) { w.noteFails(p, call, err) }

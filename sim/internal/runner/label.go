@@ -6,6 +6,9 @@ import (
 	"runtime/pprof"
 	"strings"
 	"sync"
+	"sync/atomic"
+
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // label labels the calling goroutine, and those that it starts from then on, with the episode that they run, until end is
@@ -16,9 +19,19 @@ func label(episode string) (end func()) {
 		return func() {}
 	}
 	showLabels()
-	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("zktorture", episode)))
+	labels := []string{"zktorture", episode}
+	if labelled.Swap(true) {
+		labels = append(labels, "a synctest channel", keeps)
+	}
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels(labels...)))
 	return func() { pprof.SetGoroutineLabels(context.Background()) }
 }
+
+// labelled tells that an episode has been run in this process. What a later one has of it ends the process, if it is a channel;
+// nobody can recover from that, either.
+var labelled atomic.Bool
+
+const keeps = "of another episode is kept by a package variable, such as a connection's. " + world.Outlives
 
 // showLabels lets the runtime print the labels of goroutines that panic, unless GODEBUG says whether it should.
 var showLabels = sync.OnceFunc(func() {
