@@ -150,16 +150,24 @@ func (o options) forTest(t *testing.T) (Config, error) {
 }
 
 // known runs the counterexamples of the test again, and fails the test if one breaks a property. Otherwise it returns a
-// sentence about each.
+// sentence about each with go test -v, and else one about all that pass.
 func (c *checker) known() (notes []string) {
 	c.t.Helper()
 	names, _ := filepath.Glob(filepath.Join(failDir(c.t.Name()), "*.json"))
+	passed := 0
 	for _, name := range names {
 		note, err := c.again(name)
-		if err != nil {
-			note = fmt.Sprintf("%s is left out, because it cannot be run (%v): repair it, or delete it", name, err)
+		switch {
+		case err != nil:
+			notes = append(notes, fmt.Sprintf("%s is left out, because it cannot be run (%v): repair it, or delete it", name, err))
+		case testing.Verbose():
+			notes = append(notes, note)
+		default:
+			passed++
 		}
-		notes = append(notes, note)
+	}
+	if passed > 0 {
+		notes = append(notes, fmt.Sprintf("%d earlier failures pass now (-v lists them)", passed))
 	}
 	return notes
 }
@@ -213,7 +221,7 @@ func (c *checker) where(f Found) []string {
 	if f.Episode < 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("episode %d of %d broke it; %s finds it, too", f.Episode+1, c.cfg.Episodes, c.draws(f))}
+	return []string{fmt.Sprintf("failed in episode %d of %d (again: %s)", f.Episode+1, c.cfg.Episodes, c.draws(f))}
 }
 
 // also says in a line each what broke beside what is told.

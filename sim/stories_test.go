@@ -145,7 +145,7 @@ func TestCheckEndsWithAStory(t *testing.T) {
 				t.Fatalf("status %d after %d tests:\n%s", status, len(tests), tail(out))
 			}
 			for _, text := range tests {
-				if problem := testkit.NoStory(dir, "stories_test.go", text); problem != "" {
+				if problem := testkit.NoStory("stories_test.go", text); problem != "" {
 					t.Errorf("%s:\n%s", problem, text)
 				} else {
 					told++

@@ -77,14 +77,14 @@ func (c *checker) tell(f Found, again string, notes []string) {
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("there is no page of this story: %v", err))
 	}
-	c.logEach(notes)
+	defer c.logEach(notes)
 	if told == nil {
 		c.t.Errorf("%s\nreplay: %s", f.Story(c.w), command)
 		return
 	}
 	told.Commands = []story.Command{{Name: "replay", Line: command}}
 	if err == nil {
-		told.Commands = slices.Insert(told.Commands, 0, story.Command{Name: "page", Line: fromModule(page)})
+		told.Commands = slices.Insert(told.Commands, 0, story.Command{Name: "page", Line: absolute(page)})
 	}
 	c.t.Error(told.Text(inTest))
 	if err := keepStory(told); err != nil {
@@ -92,21 +92,10 @@ func (c *checker) tell(f Found, again string, notes []string) {
 	}
 }
 
-// fromModule names a file of the package's folder so that the name can be copied. go test does not tell where it was
-// called: that is mostly the folder of the module.
-func fromModule(name string) string {
-	file, err := filepath.Abs(name)
-	if err != nil {
-		return name
-	}
-	for dir := filepath.Dir(file); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
-			continue
-		}
-		if from, err := filepath.Rel(dir, file); err == nil && from != filepath.Clean(name) {
-			return from + " (from the folder of go.mod)"
-		}
-		break
+// absolute is the whole name of a file of the package's folder: go test does not tell where it was called.
+func absolute(name string) string {
+	if file, err := filepath.Abs(name); err == nil {
+		return file
 	}
 	return name
 }

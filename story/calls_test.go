@@ -3,12 +3,14 @@ package story_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -118,6 +120,91 @@ func (n *naive) leaveAgain() error {
 	}
 }
 
+// takes makes one znode, and takes it for its own if it is there.
+func (n *naive) takes() error {
+	_, err := n.conn.Create(n.path, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)) // refused
+	if errors.Is(err, zk.ErrNodeExists) {
+		return nil
+	}
+	return err
+}
+
+// remembers does not ask again before its delete has been answered.
+func (n *naive) remembers() error {
+	if n.own != "" {
+		return nil
+	}
+	_, err := n.conn.Create(n.path, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	if err == nil {
+		n.own = n.path
+	}
+	return err
+}
+
+func (n *naive) forgets() error {
+	_, stat, err := n.conn.Get(n.path)
+	if err == nil && stat.EphemeralOwner == n.conn.SessionID() {
+		err = n.conn.Delete(n.path, stat.Version)
+		n.own = ""
+	}
+	return err
+}
+
+// looks lists before it makes its znode.
+func (n *naive) looks() error {
+	n.conn.Create(n.path, nil, 0, zk.WorldACL(zk.PermAll))
+	if names, _, err := n.conn.Children(n.path); err != nil || len(names) > 0 { // before
+		return errors.Join(err, errors.New("busy"))
+	}
+	return n.enter()
+}
+
+// items are a queue by names.
+type items struct {
+	blind
+	again bool
+}
+
+func (q items) Offer(ctx context.Context, data []byte) error {
+	if !q.again {
+		return q.blind.Offer(ctx, data)
+	}
+	q.conn.Create(q.path, nil, 0, zk.WorldACL(zk.PermAll))
+	for {
+		_, err := q.conn.Create(q.path+"/"+string(data), data, 0, zk.WorldACL(zk.PermAll)) // anew
+		if !errors.Is(err, zk.ErrConnectionClosed) && !errors.Is(err, zk.ErrNoServer) {
+			return err
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+func (q items) Poll(context.Context) ([]byte, error) {
+	q.conn.Sync(q.path)
+	names, _, err := q.conn.Children(q.path) // the items
+	if len(names) == 0 {
+		return nil, errors.Join(err, recipes.ErrEmpty)
+	}
+	first := q.path + "/" + slices.Min(names)
+	data, _, err := q.conn.Get(first) // the item
+	if err == nil {
+		err = q.conn.Delete(first, -1) // the race
+	}
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, recipes.ErrEmpty
+	}
+	return data, err
+}
+
+// ranked is a queue by priorities.
+type ranked struct{ items }
+
+func (q ranked) Offer(_ context.Context, priority int32, data []byte) error {
+	q.conn.Create(q.path, nil, 0, zk.WorldACL(zk.PermAll))
+	_, err := q.conn.Create(fmt.Sprintf("%s/%d-", q.path, priority), data, zk.FlagSequence, zk.WorldACL(zk.PermAll))
+	return err
+}
+
 // sum is a counter in the data of a znode.
 type sum struct {
 	conn    recipes.Conn
@@ -198,6 +285,12 @@ func calls() []call {
 		{beginner(nothing, nothing), 0, "exclusion", "no-request", ""},
 		{beginner((*naive).enter, (*naive).leave), 0, "unexpected-error", "no-parent", "// no parent"},
 		{beginner((*naive).enter, (*naive).leaveAgain, there), world.Loss, "unexpected-error", "already-done", "// again"},
+		{beginner((*naive).takes, func(n *naive) error { n.conn.Delete(n.path, -1); return nil }), 0, "exclusion", "taken", "// refused"},
+		{beginner((*naive).remembers, (*naive).forgets), world.Expiry, "exclusion", "from-memory", ""},
+		{beginner((*naive).looks, (*naive).leave), 0, "exclusion", "list-first", "// no parent"},
+		{workload.Queue(func(c recipes.Conn, path string) workload.Queuer { return items{blind: blind{c, path}} }), 0, "false-empty", "raced", "// the item"},
+		{workload.Queue(func(c recipes.Conn, path string) workload.Queuer { return items{blind{c, path}, true} }), world.Loss, "duplicate", "consumed", "// anew"},
+		{workload.PriorityQueue(func(c recipes.Conn, path string) workload.PriorityQueuer { return ranked{items{blind: blind{c, path}}} }), 0, "order", "priorities", "// the race"},
 		{cluster.Registry(newOnce), world.Expiry, "missing", "with-session", "// once"},
 		{adder(true), 0, "unexpected-error", "not-there", "// the value"},
 		{adder(true, there), 0, "unexpected-error", "conflict", "// the sum"},
@@ -246,9 +339,45 @@ func TestOldSession(t *testing.T) {
 	}
 }
 
+// A process that follows a znode, and whose last read of it was lost, is told so.
+func TestNotReadAgain(t *testing.T) {
+	s := &story.Story{
+		Clock: "steps", Property: "deaf", Workload: "config", Clients: []story.Client{{Name: "c1", Users: 1}},
+		Events: []story.Event{
+			{Step: 1, Kind: "exchange", What: "get+watch", Path: "/x", Answer: "= \"\"", Session: -1, Operation: -1, From: -1},
+			{Step: 2, Kind: "watch", What: "NodeDataChanged", Path: "/x", Session: -1, Operation: -1, From: -1, Armed: 0},
+			{Step: 3, Kind: "fault", What: "loss", Subject: "get+watch", Lost: "reply", Path: "/x", Session: -1, Operation: -1, From: -1},
+		},
+		Znodes: []story.Znode{{Path: "/x", Name: "x", Cited: true, Named: true}},
+	}
+	if c := story.CauseOf(s); string(c.Mechanism) != "not-read-again" || c.Event != 2 {
+		t.Errorf("the cause is %+v", c)
+	}
+}
+
+// Who deletes the claim of an item before the item is told so, if another has claimed it in between.
+func TestClaimFirst(t *testing.T) {
+	of := func(step int64, what, path string, op int) story.Event {
+		return story.Event{Step: step, Kind: "exchange", Client: op % 2, What: what, Path: path, Answer: "ok", Operation: op, From: -1, Code: what + ".go:1"}
+	}
+	claim := func(from, until int64, maker int) story.Life {
+		return story.Life{From: from, Until: until, Owner: -1, Maker: maker, Remover: -1}
+	}
+	s := &story.Story{
+		Clock: "steps", Property: "duplicate", Workload: "lockingqueue", Servers: 1, Clients: []story.Client{{Name: "c1", Users: 1}, {Name: "c2", Users: 1}},
+		Events: []story.Event{of(1, "create", "/claims/x", 0), of(3, "delete", "/claims/x", 2), of(4, "create", "/claims/x", 1), of(5, "delete", "/jobs/x", 2)},
+		Operations: []story.Operation{{Name: "claim", Outcome: "ok", Return: 1}, {Client: 1, Name: "claim", Outcome: "ok", Return: 4},
+			{Name: "finish", Outcome: "ok", Call: 2, Return: 5, Cited: true}},
+		Znodes: []story.Znode{{Path: "/claims/x", Name: "claims/x", Lives: []story.Life{claim(1, 3, 0), claim(4, -1, 1)}}},
+	}
+	if c := story.CauseOf(s); string(c.Mechanism) != "claim-first" || c.Read != 1 || c.Event != 3 {
+		t.Errorf("the cause is %+v", c)
+	}
+}
+
 // Each rule has a recipe for which it is right, a known bug's or one of this file, and others for which it does not speak.
 func TestEveryRule(t *testing.T) {
-	told := map[string]int{"old-session": 1}
+	told := map[string]int{"old-session": 1, "claim-first": 1, "not-read-again": 1} // below
 	all := 0
 	for _, of := range calls() {
 		told[of.mechanism]++

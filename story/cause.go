@@ -56,7 +56,7 @@ func (x evidence) unexplained() *Cause {
 		return c
 	}
 	for i, e := range slices.Backward(x.Events) {
-		if e.Client < 0 || !x.relevant(e) && !slices.ContainsFunc(x.cited(), func(op int) bool { return x.Operations[op].Client == e.Client }) {
+		if e.Client < 0 || !x.relevant(e) || x.breaks("deaf", "diverged", "backward", "stale-watch") {
 			continue
 		}
 		who := x.Clients[e.Client].Name
@@ -72,6 +72,13 @@ func (x evidence) unexplained() *Cause {
 			d := x.expired(z)
 			d.Event = c.Event
 			return d
+		}
+	}
+	if c.Text == "" && !x.of(builtIn...) { // what the property means only its kind knows, but not how it came about
+		for _, shown := range []func(evidence) *Cause{evidence.checkThenAct, evidence.existsMeanwhile, evidence.doneTwice} {
+			if d := shown(x); d != nil {
+				return d
+			}
 		}
 	}
 	if x.calm() && len(x.Clients) == 1 && x.Clients[0].Users == 1 {

@@ -190,10 +190,11 @@ var builtIn = []string{
 // breaks reports whether the property is one of some.
 func (x evidence) breaks(properties ...string) bool { return slices.Contains(properties, x.Property) }
 
-// cited are the operations that the verdict names, the last to return first; those that never return come first of all.
+// cited are the operations that the verdict names, the last to return first; those that never return come first of all. Of a
+// verdict that names none they are all.
 func (x evidence) cited() (all []int) {
 	for i, o := range x.Operations {
-		if o.Cited {
+		if o.Cited || !slices.ContainsFunc(x.Operations, func(o Operation) bool { return o.Cited }) {
 			all = append(all, i)
 		}
 	}
@@ -212,7 +213,7 @@ func (x evidence) grants() []int {
 	return slices.DeleteFunc(x.cited(), func(op int) bool {
 		o := x.Operations[op]
 		role := operations.Of(o.Name).Role
-		return o.Outcome != world.OK.String() || role != operations.Grant && role != operations.Enter
+		return o.Outcome != world.OK.String() || role != operations.Grant && role != operations.Enter && role != operations.Wait
 	})
 }
 

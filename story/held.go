@@ -21,6 +21,61 @@ func (x evidence) inMemory() *Cause {
 	return nil
 }
 
+// fromMemory: an operation is granted what its user has held before, and has sent no request.
+func (x evidence) fromMemory() *Cause {
+	for _, op := range x.grants() {
+		before := slices.ContainsFunc(x.Operations, func(o Operation) bool {
+			of := x.Operations[op]
+			return o.Client == of.Client && o.User == of.User && o.Name == of.Name && o.Return >= 0 && o.Return <= of.Call && o.Outcome == of.Outcome
+		})
+		if before && len(x.requests(op)) == 0 && x.Clients[x.Operations[op].Client].Users == 1 {
+			return x.because(-1, -1, "%s sent no request: it went by what it has in memory", x.who(op)).spans(x.Operations[op].Call, x.end(op))
+		}
+	}
+	return nil
+}
+
+// taken: an operation whose create is refused by what another has made takes that for its own.
+func (x evidence) taken() *Cause {
+	for _, op := range x.cited() {
+		if o := x.Operations[op]; o.Outcome != "ok" || len(x.own(op)) > 0 || operations.Of(o.Name).Tries && x.Property != "exclusion" {
+			continue
+		}
+		i := x.lastRequest(op, func(i int) bool { return x.Events[i].request() == "create" })
+		if i < 0 || !x.refused(i, wire.CodeNodeExists) {
+			continue
+		}
+		l, is := x.at(x.Events[i].Path, i)
+		if !is || l.Maker < 0 || l.Maker == op || !x.Operations[l.Maker].Cited || len(x.children(l.Path)) > 0 {
+			continue
+		}
+		after := x.lastRequest(op, func(j int) bool { return j > i })
+		if after >= 0 && (x.Events[after].Path != l.Path || !x.ok(after) || x.Events[after].writes()) || after < 0 && x.news(op) >= 0 && x.Events[x.news(op)].Kind == kindWatch {
+			continue
+		}
+		return x.because(i, after, "%s was refused at step %d by %s, which %s has made, and takes that for its own", x.who(op), x.Events[i].Step, l.Name, x.who(l.Maker))
+	}
+	return nil
+}
+
+// listFirst: an operation makes its znode after the list by which it is granted, and others have made theirs in between.
+func (x evidence) listFirst() *Cause {
+	for _, op := range x.grants() {
+		own, has := x.held(op)
+		list := x.lastRequest(op, func(i int) bool { return x.listed(i) != nil || x.Events[i].request() == "children" && x.ok(i) })
+		made := x.maker(own)
+		if !has || list < 0 || made < 0 || x.Events[list].Step > own.From || path.Dir(own.Path) != x.Events[list].Path {
+			continue
+		}
+		for _, l := range x.lives() {
+			if l.Maker >= 0 && x.Operations[l.Maker].Cited && !x.sameUser(l.Maker, op) && path.Dir(l.Path) == path.Dir(own.Path) && l.From > x.Events[list].Step && l.From < own.From {
+				return x.because(list, made, "%s listed at step %d and made %s at step %d: %s made %s in between", x.who(op), x.Events[list].Step, own.Name, own.From, x.who(l.Maker), l.Name)
+			}
+		}
+	}
+	return nil
+}
+
 // foreignDelete: the znode of a cited operation is deleted by somebody else's request, while it is still needed.
 func (x evidence) foreignDelete() *Cause {
 	for _, op := range x.cited() {
@@ -82,7 +137,7 @@ func (x evidence) adopted() *Cause {
 			continue
 		}
 		last := x.lastRequest(op, x.ok)
-		if last < 0 || slices.ContainsFunc(x.requests(op), func(i int) bool { return x.Events[i].request() == "create" || x.Events[i].request() == "multi" }) {
+		if last < 0 || slices.ContainsFunc(x.requests(op), func(i int) bool { return x.Events[i].writes() && x.Events[i].request() != "delete" }) {
 			continue
 		}
 		for _, other := range grants {
@@ -104,6 +159,8 @@ func (x evidence) news(op int) int {
 		switch {
 		case e.Kind == kindExchange && e.Operation == op || e.Kind == kindReply && e.Operation == op,
 			e.Kind == kindWatch && e.Client == o.Client && e.Armed >= 0 && x.Events[e.Armed].Operation == op,
+			(e.Kind == kindLearns || e.Kind == kindClosed) && e.Client == o.Client && x.Clients[o.Client].Users == 1,
+			e.Kind == kindFails && e.Operation == op,
 			e.Kind == kindFault && e.Client == o.Client && (e.Operation == op || e.Lost == "" && e.What == "loss" && x.Clients[o.Client].Users == 1):
 			return i
 		}
@@ -126,8 +183,11 @@ func (x evidence) eventGrants() *Cause {
 		case e.Kind == kindWatch:
 			return x.because(e.Armed, -1, "%s was granted by the event %s of %s at step %d: it read nothing after that", x.who(op), e.What, x.short(e.Path), e.Step).
 				spans(e.Step)
-		case e.Kind == kindFault && e.Lost == "":
+		case e.Kind == kindFault && e.Lost == "", e.Kind == kindClosed:
 			return x.because(armed, -1, "%s was granted after its connection broke at step %d: it read nothing after that", x.who(op), e.Step).
+				spans(e.Step)
+		case e.Kind == kindLearns:
+			return x.because(armed, -1, "%s was granted after its session had ended, which its client learned at step %d: it read nothing after that", x.who(op), e.Step).
 				spans(e.Step)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // Help is what to do about a violation.
 type Help struct {
 	Text string `json:"text"` // in a sentence or two
-	Page string `json:"page"` // of the cookbook: stale-read
+	Page string `json:"page"` // of the cookbook: stale-read; empty if the kind of recipe gives its own
 }
 
 // Link is the address of the cookbook's page.

@@ -31,7 +31,7 @@ func (x evidence) left() (lived, bool) {
 	}
 	for _, w := range x.Waits {
 		for _, a := range w.For {
-			if l, is := there(a.Path); is && a.Kind == "data" && x.maker(l) >= 0 && l.Maker != w.Operation {
+			if l, is := there(a.Path); is && a.Kind == "data" && x.maker(l) >= 0 && l.Maker != w.Operation && len(x.children(l.Path)) == 0 {
 				return l, true
 			}
 		}
@@ -121,6 +121,9 @@ func (x evidence) lostCreate() *Cause {
 	m := x.lostMaker(l)
 	if m < 0 || l.Maker < 0 || x.Operations[l.Maker].Return < 0 || len(x.deletes(l.Path)) > 0 || x.Operations[l.Maker].Outcome == world.OK.String() {
 		return nil
+	}
+	if slices.ContainsFunc(x.requests(l.Maker), func(i int) bool { return x.shows(i, l) || x.Events[i].Path == l.Path && x.ok(i) }) {
+		return nil // it has found it
 	}
 	return x.because(-1, m, "%s was carried out, and its reply was lost: %s returned an error, and left %s", x.told(m), x.who(l.Maker), l.Name).spans(x.end(l.Maker))
 }

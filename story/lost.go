@@ -100,6 +100,23 @@ func (x evidence) lostRemoval() *Cause {
 	return nil
 }
 
+// consumed: what a create whose reply was lost has made was gone when the same operation made it again.
+func (x evidence) consumed() *Cause {
+	for _, l := range x.lives() {
+		m := x.lostMaker(l)
+		if m < 0 || l.Maker < 0 || l.Until < 0 || !x.Operations[l.Maker].Cited {
+			continue
+		}
+		again := x.lastRequest(l.Maker, func(i int) bool {
+			return x.Events[i].Step > l.Until && x.Events[i].request() == x.Events[m].request() && len(x.made(i)) > 0
+		})
+		if again >= 0 {
+			return x.because(m, again, "%s was carried out, its reply was lost, and what it made was gone at step %d: %s made it again at step %d", x.told(m), l.Until, x.who(l.Maker), x.Events[again].Step)
+		}
+	}
+	return nil
+}
+
 // doneTwice: a request whose reply was lost is made once more, with effect, by the same operation.
 func (x evidence) doneTwice() *Cause {
 	for i, e := range x.Events {
@@ -108,7 +125,8 @@ func (x evidence) doneTwice() *Cause {
 		}
 		again := x.lastRequest(e.Operation, func(j int) bool {
 			n := x.Events[j]
-			return j > i && n.request() == e.request() && x.ok(j) && (n.Path == e.Path || path.Dir(n.Path) == path.Dir(e.Path) && e.request() == "create")
+			again := n.Path == e.Path && n.writes() && n.request() != "delete"
+			return j > i && x.ok(j) && (again || n.request() == e.request() && (n.Path == e.Path || e.request() == "create" && path.Dir(n.Path) == path.Dir(e.Path)))
 		})
 		if again >= 0 && x.Operations[e.Operation].Cited {
 			return x.because(i, again, "%s was carried out, and its reply was lost: %s did it again at step %d", x.told(i), x.who(e.Operation), x.Events[again].Step)
@@ -143,6 +161,57 @@ func (x evidence) itemEphemeral() *Cause {
 		for _, l := range x.own(op) {
 			if operations.Of(x.Operations[op].Name).Role == operations.Offer && l.Expired {
 				return x.because(-1, x.maker(l), "%s went with %s at step %d", l.Name, x.Sessions[l.Owner].Name, l.Until).spans(l.Until)
+			}
+		}
+	}
+	return nil
+}
+
+// raced: a removal finds the queue empty because what it had listed was gone.
+func (x evidence) raced() *Cause {
+	for _, op := range x.cited() {
+		all := x.requests(op)
+		if o := x.Operations[op]; len(all) == 0 || o.Outcome != world.OK.String() || o.Result != "" || operations.Of(o.Name).Role != operations.Removal {
+			continue
+		}
+		i := all[len(all)-1]
+		read := x.readOf(i)
+		if x.refused(i, wire.CodeNoNode) && read >= 0 && len(x.listed(read)) > 0 && slices.Contains([]string{"get", "delete"}, x.Events[i].request()) {
+			return x.because(read, i, "%s says that it is empty because %s, which it had listed, was gone at step %d", x.who(op), x.short(x.Events[i].Path), x.Events[i].Step)
+		}
+	}
+	return nil
+}
+
+// claimFirst: what says that an item is claimed is deleted before the item, and another claims it in between.
+func (x evidence) claimFirst() *Cause {
+	for _, op := range x.cited() {
+		all := x.requests(op)
+		for k, i := range all {
+			e := x.Events[i]
+			if e.request() != "delete" || !x.ok(i) || k+1 >= len(all) || x.Events[all[k+1]].request() != "delete" || x.Events[all[k+1]].Path == e.Path {
+				continue
+			}
+			if l, is := x.find(func(l lived) bool { return l.Path == e.Path && l.From > e.Step && l.Maker >= 0 && l.Maker != op }); is {
+				return x.because(i, all[k+1], "%s deletes %s at step %d, before %s at step %d: %s makes it anew at step %d", x.who(op), l.Name, e.Step,
+					x.short(x.Events[all[k+1]].Path), x.Events[all[k+1]].Step, x.who(l.Maker), l.From)
+			}
+		}
+	}
+	return nil
+}
+
+// priorities: an item is taken although the list has one that is taken later and was to come before it.
+func (x evidence) priorities() *Cause {
+	for _, op := range x.cited() {
+		all, by := x.removed(op)
+		list := x.lastRequest(op, func(i int) bool { return x.listed(i) != nil })
+		if len(all) != 1 || list < 0 || !x.shows(list, all[0]) {
+			continue
+		}
+		for _, l := range x.lives() {
+			if !l.same(all[0]) && x.shows(list, l) && l.Maker >= 0 && x.Operations[l.Maker].Cited && l.Until > all[0].Until {
+				return x.because(list, by[0], "%s takes %s although its list has %s, which was to come before it", x.who(op), all[0].Name, l.Name)
 			}
 		}
 	}

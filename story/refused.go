@@ -201,10 +201,14 @@ func (x evidence) oneName() *Cause {
 // refusal finds the refused request whose error an operation returned, if it is of a sort.
 func (x evidence) fails(is func(x evidence, i int) *Cause) *Cause {
 	for _, op := range x.cited() {
-		i := x.lastRequest(op, func(i int) bool {
+		told := func(i int) bool {
 			a := x.answer(i)
 			return a >= 0 && x.Events[a].Refused != "" && strings.Contains(x.Operations[op].Error, x.Events[a].Refused)
-		})
+		}
+		i := x.lastRequest(op, func(i int) bool { return told(i) && x.Events[i].request() != "delete" }) // a delete may clean up
+		if i < 0 {
+			i = x.lastRequest(op, told)
+		}
 		if i >= 0 {
 			return is(x, i)
 		}
@@ -276,10 +280,18 @@ func parentGone(x evidence, i int) *Cause {
 
 // goneWithSession: a member's znode has gone with its session, its process lives, and nobody has made it again.
 func (x evidence) goneWithSession() *Cause {
-	for _, op := range x.cited() {
+	joins := func(op int) bool { return slices.Contains([]string{"register", "join"}, x.Operations[op].Name) }
+	all := x.cited()
+	if !slices.ContainsFunc(all, joins) {
+		all = nil
+		for op := range x.Operations {
+			all = append(all, op)
+		}
+	}
+	for _, op := range all {
 		for _, l := range x.own(op) {
 			later := slices.ContainsFunc(x.lives(), func(m lived) bool { return m.Path == l.Path && m.From > l.From })
-			if l.Expired && !later && !x.crashed(x.Operations[op].Client, l.From) {
+			if joins(op) && l.Expired && !later && !x.crashed(x.Operations[op].Client, l.From) {
 				return x.because(-1, x.maker(l), "%s went with %s at step %d, and nobody has made it again", l.Name, x.Sessions[l.Owner].Name, l.Until).spans(l.Until)
 			}
 		}
@@ -297,6 +309,20 @@ func existsAlready(x evidence, i int) *Cause {
 		by = fmt.Sprintf("%s made it at step %d", x.who(l.Maker), l.From)
 	}
 	return x.because(x.readOf(i), i, "%s is there at step %d: %s", l.Name, x.Events[i].Step, by)
+}
+
+// existsMeanwhile: an operation goes on although its create was refused by what another has made since it looked.
+func (x evidence) existsMeanwhile() *Cause {
+	for _, op := range x.cited() {
+		for _, i := range x.requests(op) {
+			l, is := x.at(x.Events[i].Path, i)
+			read := x.readOf(i)
+			if is && x.refused(i, wire.CodeNodeExists) && l.Maker >= 0 && l.Maker != op && read >= 0 && x.Events[read].Step < l.From {
+				return x.because(read, i, "%s looked at step %d, and %s made %s at step %d", x.who(op), x.Events[read].Step, x.who(l.Maker), l.Name, l.From)
+			}
+		}
+	}
+	return nil
 }
 
 // readOf is the last read of an operation before a request that told whether its path is there; -1 if there is none.

@@ -64,6 +64,12 @@ func sourceOf(p world.Place, called string, file []string) Source {
 	for _, line := range file[from:until] {
 		s.Lines = append(s.Lines, strings.TrimRight(strings.ReplaceAll(line, "\t", "    "), " \r"))
 	}
+	s.mark(called)
+	return s
+}
+
+// mark marks a call on the line that is meant: of a function or request, else the first.
+func (s *Source) mark(called string) {
 	line := s.Lines[s.Marked]
 	calls := call.FindAllStringSubmatchIndex(line, -1)
 	s.From, s.Until = len(line)-len(strings.TrimLeft(line, " ")), length(line)
@@ -73,7 +79,6 @@ func sourceOf(p world.Place, called string, file []string) Source {
 			break
 		}
 	}
-	return s
 }
 
 // literal matches what the runtime names a function literal by, after the function that it is in.
@@ -117,6 +122,9 @@ func (s *Story) spots() (all []spot) {
 			}
 			if k := slices.IndexFunc(s.Sources, func(f Source) bool { return f.At == at }); k >= 0 {
 				z.Frames = append(z.Frames, s.Sources[k])
+				if at == s.Events[i].Code { // several requests may be sent from one line
+					z.Frames[len(z.Frames)-1].mark(s.Events[i].request())
+				}
 			}
 		}
 		if len(z.Frames) > 0 {

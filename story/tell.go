@@ -143,7 +143,9 @@ func build(c *replay.Counterexample, w world.Workload, r *replay.Replayed, v *wo
 	b.cite()
 	b.addSources()
 	s.Cycles = cycles(s.Events)
-	s.Cause, s.Help = prose{s}.cause()
+	if s.Cause, s.Help = (prose{s}).cause(); v.Help != "" {
+		s.Help = &Help{Text: v.Help}
+	}
 	return s
 }
 

@@ -161,7 +161,9 @@ func (w *writer) help() {
 	}
 	w.blank()
 	w.about("help", w.Help.Text)
-	w.out.WriteString("      " + w.Help.Link() + "\n")
+	if w.Help.Page != "" {
+		w.out.WriteString("      " + w.Help.Link() + "\n")
+	}
 }
 
 func (w *writer) sessions() {

@@ -46,7 +46,7 @@ func (x evidence) goneBeforeWatch() *Cause {
 // wrongWatch: a call waits for children, and its only watch is one of the data.
 func (x evidence) wrongWatch() *Cause {
 	for _, op := range x.waiting() {
-		if x.Property != "stale-watch" && x.Property != "lost-wakeup" && x.Property != "progress" || !x.of("registry", "membership", "doublebarrier", "queue", "lockingqueue") {
+		if x.Property != "stale-watch" && x.Property != "lost-wakeup" && x.Property != "progress" || x.of("cache", "counter", "barrier") {
 			continue
 		}
 		if len(x.awaits(op)) == 0 || slices.ContainsFunc(x.awaits(op), func(a Awaited) bool { return a.Kind != "data" }) {
@@ -170,6 +170,40 @@ func (x evidence) ownGoneWaits() *Cause {
 		if l := own[len(own)-1]; l.Expired && l.Until <= x.end(op) {
 			after := x.lastRequest(op, func(j int) bool { return x.Events[j].Step > l.Until && x.answer(j) >= 0 })
 			return x.because(x.maker(l), after, "%s went with %s at step %d, and %s waits on without it", l.Name, x.Sessions[l.Owner].Name, l.Until, x.who(op)).spans(l.Until)
+		}
+	}
+	return nil
+}
+
+// notReadAgain: who follows a znode reads it no more after a read that was lost, after an event, or in a new session.
+func (x evidence) notReadAgain() *Cause {
+	for _, z := range x.Znodes {
+		if !z.Named {
+			continue
+		}
+		for client := range x.Clients {
+			last := -1
+			for i, e := range x.Events {
+				if e.Client == client && e.Path == z.Path && (e.sent() || e.Kind == kindFails) && !e.writes() && e.request() != "sync" {
+					last = i
+				}
+			}
+			if last < 0 {
+				continue
+			}
+			e, name := x.Events[last], x.Clients[client].Name
+			if e.Kind == kindFault || e.Kind == kindFails {
+				return x.because(-1, last, "%s failed, and %s has not read it again", x.told(last), name)
+			}
+			for _, f := range x.Events[last+1:] {
+				if f.Kind == kindWatch && f.Client == client && f.Path == z.Path && e.watches() {
+					return x.because(last, -1, "the event %s of %s came at step %d, and %s has not read it again", f.What, z.Name, f.Step, name).spans(f.Step)
+				}
+			}
+			if s := e.Session; s >= 0 && e.watches() && x.Sessions[s].Expired && x.Sessions[s].Learned > e.Step {
+				return x.because(last, -1, "%s ended at step %d, and with it the watch of step %d: %s has not read it again", x.Sessions[s].Name, x.Sessions[s].End, e.Step, name).
+					spans(x.Sessions[s].Learned)
+			}
 		}
 	}
 	return nil

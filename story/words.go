@@ -50,7 +50,16 @@ func (s prose) words(e Event) string {
 			return e.What + ", once more by the test"
 		}
 	case kindShared:
-		return join(s.short(e.What), strings.TrimSuffix(s.short(e.Result), " with token 0")) // of a recipe without tokens
+		result := strings.TrimSuffix(s.short(e.Result), " with token 0") // of a recipe without tokens
+		switch {
+		case e.What == "calm":
+			return "no more faults from here"
+		case e.What == "alone":
+			return "only " + s.user(e.Client, max(e.User, 0)) + " is left; no more faults from here"
+		case strings.HasPrefix(result, "accepted"):
+			return fmt.Sprintf("uses it (%s %s)", e.What, result)
+		}
+		return join(s.short(e.What), result)
 	case kindReturn:
 		return join(e.What, s.short(s.Operations[e.Operation].outcome()))
 	}
@@ -75,6 +84,15 @@ func (s prose) marked(e Event) string {
 
 // fault describes a fault. What is lost is named with its znode.
 func (s prose) fault(e Event) string {
+	if of := s.short(e.Path); e.Ends != "" {
+		return map[string]string{
+			"sticks":   "the sequence numbers of " + of + " stay at 2147483647, and setWatches misses what is created below it",
+			"numbers":  "the sequence numbers of " + of + " pass 2147483647, and go on at -2147483648",
+			"version":  "the version of " + of + " passes 2147483647, and goes on at -2147483648",
+			"aversion": "the version of the ACL of " + of + " passes 2147483647, and goes on at -2147483648",
+			"cversion": "the version of the children of " + of + " passes 2147483647, and goes on at -2147483648",
+		}[e.Ends]
+	}
 	if e.Fate != "" {
 		return join(e.Subject, s.short(e.Path), e.Fate)
 	}

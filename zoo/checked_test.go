@@ -64,7 +64,7 @@ func TestCheckEndsWithAStory(t *testing.T) {
 				t.Fatalf("%v after %d tests:\n%s", cmd.ProcessState, len(tests), out)
 			}
 			for _, text := range tests {
-				if problem := testkit.NoStory(cmd.Dir, "checked_test.go", text); problem != "" {
+				if problem := testkit.NoStory("checked_test.go", text); problem != "" {
 					t.Errorf("%s:\n%s", problem, text)
 				}
 			}

@@ -86,15 +86,17 @@ func (p *process) drawLag(c client, replica int) {
 
 func fallBehind(w *World, server, variant int) {
 	w.fold(uint64(server)<<8 | uint64(variant))
-	what := "falls behind"
+	what := "is slow, and behind"
 	w.lag[server] = slow
 	if variant == lagStuck {
-		what = "hears nothing from the leader any more"
+		what = "is cut off from the leader, and behind"
 		w.lag[server] = stuck
 	}
-	behind := w.servers.Behind(server)
-	if behind > 0 {
-		what += w.says(", %d transactions ago", behind)
+	switch behind := w.servers.Behind(server); {
+	case behind == 1:
+		what += " by 1 transaction"
+	case behind > 1:
+		what += w.says(" by %d transactions", behind)
 	}
 	w.noteFault(Lag, -1, "", w.says("server %d %s", server, what)).Late = server
 	w.servers.SetLag(server, true)

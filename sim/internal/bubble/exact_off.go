@@ -6,8 +6,7 @@ package bubble
 const Exact = false
 
 // WireNote says what is different about runs over the wire.
-const WireNote = "over the wire the Go scheduler decides inside of go-zookeeper, so that equal choices may give " +
-	"another run: a replay may need several tries, or --exact"
+const WireNote = "go-zookeeper's goroutines are not controlled here, so a replay may take several tries; torture test is exact"
 
 func Begin(*Tape) {}
 
