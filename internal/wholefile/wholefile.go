@@ -72,22 +72,6 @@ func Write(name string, data []byte) error {
 	return nil
 }
 
-// Try is the error that Write would have, as far as it shows before there is anything to write.
-func Try(name string) error {
-	switch info, err := os.Stat(name); {
-	case err == nil && info.IsDir():
-		return errors.New("it is a folder: name a file")
-	case err == nil && !info.Mode().IsRegular():
-		return nil
-	}
-	linked, _ := filepath.EvalSymlinks(name) // of a file that is there
-	next := fmt.Sprintf("%s.%08x.tmp", cmp.Or(linked, name), rand.Uint32())
-	if err := create(next, nil, 0o600); err != nil {
-		return err
-	}
-	return os.Remove(next)
-}
-
 // WriteBy replaces the content of a file by what a function writes, unless that fails.
 func WriteBy(name string, write func(io.Writer) error) error {
 	var text bytes.Buffer

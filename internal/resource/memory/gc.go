@@ -43,13 +43,3 @@ const minimum = 4 << 20
 // collected is garbage at once: it is cleaned up when the collector has run. It has a pointer, so that it is not put
 // beside others.
 type collected struct{ _ *int }
-
-// LimitHeap bounds the heap's growth by bytes, if possible, by collecting more often, unless GOMEMLIMIT is set.
-func LimitHeap(bytes int64) {
-	if os.Getenv("GOMEMLIMIT") != "" {
-		return
-	}
-	var memory runtime.MemStats
-	runtime.ReadMemStats(&memory)
-	debug.SetMemoryLimit(int64(memory.Sys-memory.HeapReleased) + bytes)
-}
