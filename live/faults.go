@@ -44,10 +44,10 @@ type Strike struct {
 
 // Link is the way between a client and its servers, on which faults strike.
 type Link interface {
-	// Arm lets faults strike at the client's requests, counted from now on, and forgets those armed
+	// Arm lets the faults of a plan strike at the requests of client 1, counted from now on, and forgets those armed
 	// before. For a fault that the link cannot bring about, such as a cancel, it calls begun and does
 	// nothing else; for the others it calls begun, too, before it does anything.
-	Arm(faults []Fault, begun func(Fault))
+	Arm(plan strike.Plan, begun func(strike.Strike))
 	// Heal ends all that lasts and forgets what is armed.
 	Heal()
 	// SessionEnd returns the moment until which a session was surely alive, and whether it may have

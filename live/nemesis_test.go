@@ -111,7 +111,7 @@ func TestServersAreStruck(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []string{"kill leader", "stop server.3", "stop server.3 is over", "kill leader is over", "heal",
-			"stop server.2", "stop server.2 is over", "heal", "lag follower 9ms fails", "heal"}
+			"stop server.2", "stop server.2 is over", "heal", "lag follower fails", "heal"}
 		if diff := cmp.Diff(want, servers.log); diff != "" {
 			t.Error(diff)
 		}

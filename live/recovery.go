@@ -18,29 +18,33 @@ import (
 
 // arm lets the faults of a round strike at its clients.
 func (l *round) arm() {
+	plans := make([]strike.Plan, len(l.episode.Users()))
 	for _, f := range l.faults {
 		l.strikes = append(l.strikes, &Strike{Fault: f})
+		at := strike.Place{Client: 1, Request: f.Request}
+		plan := &plans[f.Client-1]
+		if *plan == nil {
+			*plan = strike.Plan{}
+		}
+		if _, taken := (*plan)[at]; !taken { // of two at a request the first strikes
+			(*plan)[at] = strike.Strike{Fault: f.Fault, Variant: f.Variant, ForMS: f.ForMS}
+		}
 	}
-	for client := range l.episode.Users() {
-		own := slices.DeleteFunc(slices.Clone(l.faults), func(f Fault) bool { return f.Client != client+1 })
-		if link := l.sessions[client].Link; link != nil && len(own) > 0 {
-			link.Arm(own, l.begun)
+	for client, plan := range plans {
+		if link := l.sessions[client].Link; link != nil && plan != nil {
+			link.Arm(plan, func(s strike.Strike) { l.begun(client+1, s.Request) })
 		}
 	}
 }
 
-// begun notes that a fault strikes, and brings about what is not the link's business.
-func (l *round) begun(f Fault) {
+// begun notes that a client's fault strikes at a request, and brings about what is not the link's business.
+func (l *round) begun(client, request int) {
 	now := l.run.stamp()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	running := l.running(f.Client - 1)
-	for _, s := range l.strikes {
-		if s.Fault == f && s.At == 0 {
-			s.At, s.Struck = now, len(running) > 0
-			break
-		}
-	}
+	s := l.strikes[slices.IndexFunc(l.strikes, func(s *Strike) bool { return s.Client == client && s.Request == request })]
+	f, running := s.Fault, l.running(client-1)
+	s.At, s.Struck = now, len(running) > 0
 	switch f.Fault {
 	case strike.Cancel:
 		l.giveUp(running)

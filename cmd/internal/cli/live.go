@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -253,29 +253,13 @@ func counting(s *live.Session) (onEvent func(zk.Event)) {
 }
 
 func closeLink(l live.Link) {
-	if h, ok := l.(hurtful); ok {
-		h.Close()
+	if c, ok := l.(io.Closer); ok {
+		c.Close()
 	}
 }
-
-// hurtful is a link that injects a workload's faults.
-type hurtful struct{ *chaosproxy.Link }
 
 // newLink puts a link before servers.
-func newLink(way reach.Access, servers string) (hurtful, error) {
-	l, err := chaosproxy.NewLink(chaosproxy.LinkConfig{Servers: strings.Split(servers, ","), Dial: proxy.Dialer(way.Dial),
+func newLink(way reach.Access, servers string) (*chaosproxy.Link, error) {
+	return chaosproxy.NewLink(chaosproxy.LinkConfig{Servers: strings.Split(servers, ","), Dial: proxy.Dialer(way.Dial),
 		Alone: way.Alone})
-	return hurtful{l}, err
-}
-
-// Arm implements [live.Link].
-func (h hurtful) Arm(faults []live.Fault, begun func(live.Fault)) {
-	plan, by := strike.Plan{}, map[int]live.Fault{}
-	for _, f := range slices.Backward(faults) { // of two at a request the first strikes
-		by[f.Request] = f
-		plan[strike.Place{Client: 1, Request: f.Request}] = strike.Strike{
-			Fault: strike.Fault(f.Fault), Variant: f.Variant, ForMS: f.ForMS,
-		}
-	}
-	h.Link.Arm(plan, func(s strike.Strike) { begun(by[s.Request]) })
 }
