@@ -35,8 +35,8 @@ func optionsOf(list []Option) (o options) {
 	return o
 }
 
-// WithFaults names the faults that may strike, as in "loss,expiry", "all,-wrap" or "none". By default
-// they come in stages, see [UsualStrategy]. The flag -zktorture.faults comes first.
+// WithFaults names the faults that may strike, as in "loss,expiry", "all,-reap" or "none". By default these are all but wrap
+// and reap, which are rare. The flag -zktorture.faults comes first.
 func WithFaults(names string) Option {
 	return func(o *options) {
 		faults, err := world.ParseFaults(names)
@@ -58,13 +58,13 @@ func WithEpisodes(n int) Option { return func(o *options) { o.Episodes = n } }
 // ZKTORTURE_SEED, comes first.
 func WithSeed(seed uint64) Option { return func(o *options) { o.Seed = max(seed, 1) } }
 
-// WithStrategy selects one of the [Strategies]; the default is stages, or mix if faults are named.
+// WithStrategy selects one of the [Strategies]; by default it is the [UsualStrategy] of the faults.
 func WithStrategy(name string) Option { return func(o *options) { o.Strategy = name } }
 
 // The flags of tests that call Check.
 var (
 	episodesFlag = flag.Int("zktorture.episodes", 0, "sim.Check: run so many episodes")
-	faultsFlag   = flag.String("zktorture.faults", "", "sim.Check: let these `faults` strike, such as all,-wrap, from the first episode on")
+	faultsFlag   = flag.String("zktorture.faults", "", "sim.Check: let these `faults` strike, such as all or loss,expiry")
 	seedFlag     = flag.Uint64("zktorture.seed", 0, "sim.Check: draw the episodes from this `number`")
 	replayFlag   = flag.String("zktorture.replay", "", "sim.Check: run the run in this `file` again, and nothing else")
 	shrinkFlag   = flag.Duration("zktorture.shrink", 20*time.Second, "sim.Check: make what is found small for so long at most")
@@ -137,13 +137,16 @@ func (o options) forTest(t *testing.T) (Config, error) {
 		WithFaults(*faultsFlag)(&o)
 	}
 	cfg := o.Config
-	cfg.Strategy = cmp.Or(cfg.Strategy, draw.Usual(cfg.Faults != 0 || cfg.NoFaultsAtAll))
 	cfg.Episodes = cmp.Or(*episodesFlag, cfg.Episodes, episodesDefault)
 	cfg.Seed = cmp.Or(*seedFlag, cfg.Seed, 1+uint64(rand.Uint32()))
 	cfg.Coverage, cfg.Once, cfg.ShrinkTime, cfg.Until = true, true, *shrinkFlag, tally.AnyProperty
 	if end, ok := t.Deadline(); ok { // time is left to tell what was found
 		left := time.Until(end)
 		cfg.Duration = max(1, left-min(time.Minute, left/4))
+	}
+	if cfg.Strategy == "" {
+		usual, _ := cfg.WithDefaults()
+		cfg.Strategy = draw.Usual(usual.Faults)
 	}
 	cfg, err := cfg.WithDefaults()
 	return cfg, errors.Join(o.err, err)
@@ -197,7 +200,7 @@ func (c *checker) look(notes []string) {
 			t.Logf("the time of the test is nearly over: %d of %d episodes were run", r.Episodes, r.Asked)
 		}
 		c.logEach(notes)
-		t.Logf("%d episodes with seed %d\n%v", r.Episodes, r.Seed, r.Coverage)
+		t.Log(strings.TrimSpace(fmt.Sprintf("%d episodes with seed %d\n%v\n%s", r.Episodes, r.Seed, r.Coverage, r.NotTried())))
 		return
 	}
 	t.FailNow()

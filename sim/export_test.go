@@ -56,7 +56,7 @@ func NewHasher() Hasher {
 	servers := fakezk.New(fakezk.Config{})
 	memory := world.NewMemory()
 	return func(w world.Workload, cfg Config, source world.Source) uint64 {
-		cfg, err := cfg.WithDefaults()
+		cfg, err := cfg.askingForAll().WithDefaults()
 		if err != nil {
 			panic(err)
 		}
@@ -66,8 +66,16 @@ func NewHasher() Hasher {
 	}
 }
 
+// askingForAll has all faults where nobody says.
+func (cfg Config) askingForAll() Config {
+	if cfg.Faults == 0 && !cfg.NoFaultsAtAll {
+		cfg.Faults = world.AllFaults
+	}
+	return cfg
+}
+
 func runOneOn(servers *fakezk.Ensemble, w world.Workload, cfg Config, source world.Source) One {
-	cfg, err := cfg.WithDefaults()
+	cfg, err := cfg.askingForAll().WithDefaults()
 	if err != nil {
 		panic(err)
 	}

@@ -29,7 +29,8 @@ const Near = draw.Near
 var (
 	// Strategies are the names of the strategies, with what they do.
 	Strategies = draw.Strategies
-	// UsualStrategy is the strategy of who names none to [Check] or torture run: stages, or mix if faults are named.
+	// UsualStrategy is the strategy of who names none to [Check] or torture run, by the faults that may strike: stages, or mix
+	// if these are few.
 	UsualStrategy = draw.Usual
 	// ErrFrozen is the error of an episode whose world stood still.
 	ErrFrozen = runner.ErrFrozen

@@ -34,7 +34,7 @@ func campaigns() map[string]sim.Config {
 		all[strategy] = sim.Config{Strategy: strategy, Near: sim.NearFor(strategy), Coverage: true, NoShrink: true}
 	}
 	for name, cfg := range all {
-		cfg.Episodes, cfg.Seed, cfg.Workers = testkit.Sized(130, 300), 5, 1
+		cfg.Episodes, cfg.Seed, cfg.Workers = testkit.Sized(260, 300), 5, 1
 		all[name] = cfg
 	}
 	return all

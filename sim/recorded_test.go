@@ -9,11 +9,12 @@ import (
 
 	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
 // Whole campaigns are the same in every build, with all that a strategy makes of one episode for the next: the hash of a
-// campaign of each kind with default settings is written down, and so is that nothing breaks. Short campaigns are compared
+// campaign of each kind with all faults is written down, and so is that nothing breaks. Short campaigns are compared
 // always, those of 3000 episodes with ZKTORTURE_THOROUGH=all and when they are written anew:
 // go test ./sim -run RecordedCampaigns -update.
 func TestRecordedCampaigns(t *testing.T) {
@@ -31,7 +32,9 @@ func compareCampaigns(t *testing.T, file string, of func(*workload.Workload) *wo
 	var now strings.Builder
 	for _, k := range workload.Kinds() {
 		for _, episodes := range lengths {
-			cfg := sim.Config{Strategy: "stages", Episodes: episodes, Seed: 1, Once: true, NoShrink: true}
+			cfg := sim.Config{
+				Strategy: "stages", Faults: world.AllFaults, Episodes: episodes, Seed: 1, Once: true, NoShrink: true,
+			}
 			r := run(t, of(find(t, k.Name, workload.Ours)), cfg)
 			if r.Verdict != sim.VerdictOK {
 				t.Errorf("%s is %s: %s %v", k.Name, r.Verdict, r.Reason, r.Violations)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,18 +23,19 @@ import (
 	"github.com/zktorture/zktorture/sim/world"
 )
 
-// Config says how to run a campaign. The zero value is usable: 1000 episodes of up to three clients, with all faults.
+// Config says how to run a campaign. The zero value is usable: 1000 episodes of up to three clients, with all faults that
+// are not rare.
 type Config struct {
 	Strategy string // one of [Strategies]; default "random"
 	Episodes int    // number of episodes; 0: until Duration is over, or 1000 if Duration is 0, too
 	Duration time.Duration
 	Seed     uint64
-	Faults   world.Faults // what may strike; see NoFaultsAtAll for the empty set
+	Faults   world.Faults // what may strike; default [world.UsualFaults]; see NoFaultsAtAll for the empty set
 	Clients  int          // the most clients of an episode; default 3
 	Ops      int          // the most operations of a user; default 4
 	Workers  int          // episodes under way at the same time; default: GOMAXPROCS
 
-	// NoFaultsAtAll makes the zero Faults mean none rather than all.
+	// NoFaultsAtAll makes the zero Faults mean none rather than the default.
 	NoFaultsAtAll bool
 	// Progress, if set, is called about ten times a second, and at the end of the last episode.
 	Progress func(Progress)
@@ -161,7 +163,7 @@ func (cfg Config) WithDefaults() (Config, error) {
 	}
 	cfg.Episodes = cmp.Or(cfg.Episodes, endless)
 	if cfg.Faults == 0 && !cfg.NoFaultsAtAll {
-		cfg.Faults = world.AllFaults
+		cfg.Faults = world.UsualFaults
 	}
 	if (cfg.Strategy == draw.Near) != (len(cfg.Near) > 0) {
 		return cfg, fmt.Errorf("%w: episodes like which others begin, of which there are %d, are for strategy %s, which needs "+
@@ -468,6 +470,22 @@ func (c *campaign) judge(r *Result) {
 	case r.Episodes == 0:
 		r.Verdict, r.Reason = VerdictUnknown, nothingRun
 	}
+}
+
+// NotTried says which rare faults could not strike although all others could; "" if there are none.
+func (r *Result) NotTried() string {
+	var rare []string
+	for f := range world.AllFaults.Each() {
+		if _, may := r.Struck[f.String()]; !may && !world.Rare.Has(f) {
+			return ""
+		} else if !may {
+			rare = append(rare, f.String())
+		}
+	}
+	if len(rare) == 0 {
+		return ""
+	}
+	return "not tried: " + strings.Join(rare, ", ") + " (rare)"
 }
 
 const nothingRun = "no episode was run"

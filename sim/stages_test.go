@@ -49,7 +49,7 @@ func TestStages(t *testing.T) {
 		from, to int
 		may      world.Faults
 	}{{0, 200, world.NoFaults}, {200, 400, few}, {400, 800, world.AllFaults &^ world.Rare}, {800, 900, world.AllFaults}} {
-		if got := union(faultsOf(t, sim.Config{Strategy: "stages"}, stage.from, stage.to-stage.from)); got != stage.may {
+		if got := union(faultsOf(t, sim.Config{Strategy: "stages", Faults: world.AllFaults}, stage.from, stage.to-stage.from)); got != stage.may {
 			t.Errorf("episodes %d to %d have %v, and not %v", stage.from, stage.to-1, got, stage.may)
 		}
 	}
@@ -58,13 +58,40 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// Who names neither a strategy nor faults to Check gets stages.
-func TestStagesOfCheck(t *testing.T) {
-	for want, options := range map[string][]sim.Option{
-		"stages": nil, "mix": {sim.WithFaults("none")}, "random": {sim.WithStrategy("random")},
+// Rare faults strike only when they are asked for, and which these are is said.
+func TestRareFaultsAreAskedFor(t *testing.T) {
+	if got := union(faultsOf(t, sim.Config{Strategy: "stages"}, 800, 100)); got != world.UsualFaults {
+		t.Errorf("nobody asked for %v", got)
+	}
+	for want, faults := range map[string]world.Faults{
+		"not tried: wrap, reap (rare)": 0, "not tried: reap (rare)": world.AllFaults &^ world.Reap,
+		"": world.AllFaults,
 	} {
-		if cfg, err := sim.ForTest(t, options...); err != nil || cfg.Strategy != want {
-			t.Errorf("strategy %s, %v; want %s", cfg.Strategy, err, want)
+		if r := run(t, find(t, "lock", "ours"), sim.Config{Episodes: 1, Faults: faults}); r.NotTried() != want {
+			t.Errorf("of %v: %q, want %q", faults, r.NotTried(), want)
+		}
+	}
+	for text, faults := range map[string]world.Faults{
+		"all": world.AllFaults, "all,-wrap,-reap": world.UsualFaults, "all,-reap,quorum": world.AllFaults&^world.Reap | world.Quorum,
+	} {
+		if got, err := world.ParseFaults(text); err != nil || got != faults || faults.String() != text {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+}
+
+// Who names no strategy to Check gets stages, but of few faults.
+func TestStagesOfCheck(t *testing.T) {
+	for _, test := range []struct {
+		want    string
+		options []sim.Option
+	}{
+		{"stages", nil}, {"stages", []sim.Option{sim.WithFaults("all,-reap")}}, {"stages", []sim.Option{sim.WithFaults("all")}},
+		{"mix", []sim.Option{sim.WithFaults("none")}}, {"mix", []sim.Option{sim.WithFaults("loss,expiry")}},
+		{"random", []sim.Option{sim.WithStrategy("random")}},
+	} {
+		if cfg, err := sim.ForTest(t, test.options...); err != nil || cfg.Strategy != test.want {
+			t.Errorf("strategy %s, %v; want %s", cfg.Strategy, err, test.want)
 		}
 	}
 }
@@ -99,7 +126,7 @@ func TestStageOfACounterexample(t *testing.T) {
 func TestRareComesLast(t *testing.T) {
 	testkit.ManyWorlds(t)
 	w := find(t, "queue", "broken")
-	r := run(t, w, sim.Config{Strategy: "stages", Episodes: 2000, Seed: 1, ShrinkTime: 1})
+	r := run(t, w, sim.Config{Strategy: "stages", Faults: world.AllFaults, Episodes: 2000, Seed: 1, ShrinkTime: 1})
 	rare := func(f sim.Found) bool { return f.Rare != world.NoFaults }
 	if i := slices.IndexFunc(r.Violations, rare); i < 1 || !slices.ContainsFunc(r.Violations[i:], rare) {
 		t.Errorf("of %d the first that is rare is no. %d", len(r.Violations), i)

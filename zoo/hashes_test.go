@@ -12,6 +12,7 @@ import (
 	"github.com/zktorture/zktorture/internal/digest"
 	"github.com/zktorture/zktorture/internal/testkit"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -46,7 +47,7 @@ func subjects(t *testing.T) (all []subject) {
 // part is the hash of some episodes of a campaign.
 func (s subject) part(t *testing.T, seed uint64, from, episodes, workers int) uint64 {
 	t.Helper()
-	cfg := sim.Config{Strategy: "random", Seed: seed, Clients: s.clients, Workers: workers, Once: true, NoShrink: true}
+	cfg := sim.Config{Strategy: "random", Seed: seed, Clients: s.clients, Workers: workers, Once: true, NoShrink: true, Faults: world.AllFaults}
 	p, err := cfg.RunPart(t.Context(), s.w, from, episodes)
 	if err != nil {
 		t.Fatal(err)

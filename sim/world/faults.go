@@ -28,10 +28,11 @@ const (
 	Quorum                     // there is no majority of servers for a while: none serves, and no session ends
 	Deposed                    // a leader is replaced, does not notice, and goes on answering its clients
 
-	NoFaults   Faults = 0
-	AllFaults  Faults = Quorum - 1 // what "all" means: those of clients, and servers that lag
-	EveryFault Faults = 1<<FaultCount - 1
-	Rare              = Wrap | Reap // what hardly ever happens
+	NoFaults    Faults = 0
+	AllFaults   Faults = Quorum - 1 // what "all" means: those of clients, and servers that lag
+	EveryFault  Faults = 1<<FaultCount - 1
+	Rare               = Wrap | Reap       // what hardly ever happens, and strikes only when it is asked for
+	UsualFaults        = AllFaults &^ Rare // what may strike where nobody says
 )
 
 // FaultCount is the number of single faults.
@@ -80,14 +81,18 @@ func (f Faults) Index() int { return bits.TrailingZeros16(uint16(f)) }
 // Has reports whether all of other are in the set.
 func (f Faults) Has(other Faults) bool { return f&other == other }
 
-// String lists the names, or "none"; "all" stands for those that are in it.
+// String lists the names, or "none"; "all" stands for those that are in it, of which some that are rare may be left out.
 func (f Faults) String() string {
 	if f == NoFaults {
 		return "none"
 	}
 	var names []string
-	if f.Has(AllFaults) {
-		names, f = append(names, "all"), f&^AllFaults
+	if f.Has(UsualFaults) {
+		names = append(names, "all")
+		for one := range (AllFaults &^ f).Each() {
+			names = append(names, "-"+one.String())
+		}
+		f &^= AllFaults
 	}
 	for one := range f.Each() {
 		names = append(names, faultTable[one.Index()].name)

@@ -14,7 +14,7 @@ type observing struct {
 	targets targets // nil: faults are left to chance
 	order   order
 	world   *world.World
-	late    bool // more may strike than in the first, simple episodes, and than where not all faults may
+	late    bool // more may strike than in the first, simple episodes, and than where few faults may
 	pos     bool // what happens next is drawn by partial-order sampling; else anything is as likely, without inertia …
 	holds   bool // … but for what a client does that is held back
 	held    int  // that client, -1 if none is
@@ -86,7 +86,7 @@ func (s *observing) Chooses(w *world.World, label string) {
 		}
 	case s.targets == nil:
 	case label == world.LabelSwarm:
-		s.asked, s.several, s.apart, s.late = w.Allowed(), false, false, s.late && w.Allowed().Has(world.Rare)
+		s.asked, s.several, s.apart, s.late = w.Allowed(), false, false, s.late && w.Allowed().Has(world.UsualFaults)
 		s.targets.begin(s, s.asked)
 	case label == world.LabelFault:
 		s.now = s.targets.strike(s, w)

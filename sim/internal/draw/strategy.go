@@ -3,6 +3,7 @@ package draw
 import (
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -24,16 +25,17 @@ func add(name, help string, source func(near []world.Choices) episodeSource) (ad
 var (
 	_ = add("mix", "patterns, conflicts, pos and random in turns, in shares that were measured", nil)
 	_ = add(Stages, "mix in stages: 200 episodes without faults, in which instances race at their start, 200 with loss, expiry and "+
-		"cancel, 400 with all but wrap and reap, which are rare, and then with all", nil)
+		"cancel, 400 without wrap and reap, which are rare, and then with all that may strike", nil)
 )
 
-// Stages is the strategy of who names neither a strategy nor faults to sim.Check or torture run: what is simple comes
-// first, and what is rare last.
+// Stages is the strategy of who names no strategy to sim.Check or torture run: what is simple comes first, and what is rare
+// last.
 const Stages = "stages"
 
-// Usual is the strategy of who names none: [Stages], or mix of faults that are named.
-func Usual(faultsNamed bool) string {
-	if faultsNamed {
+// Usual is the strategy of who names none, by the faults that may strike: [Stages], or mix if these are fewer than half of
+// all, which somebody wants from the first episode on.
+func Usual(faults world.Faults) string {
+	if 2*bits.OnesCount16(uint16(faults)) < bits.OnesCount16(uint16(world.AllFaults)) {
 		return "mix"
 	}
 	return Stages
@@ -80,13 +82,14 @@ type episodeSource interface {
 // and the episode's number alone, so that a campaign can be cut into parts.
 type draws struct {
 	seed   uint64
+	stages bool
 	turns  []string
 	byName map[string]episodeSource
 }
 
 func New(strategy string, seed uint64, near []world.Choices) *draws {
-	d := &draws{seed, []string{strategy}, map[string]episodeSource{}}
-	if strategy == "mix" || strategy == Stages {
+	d := &draws{seed, strategy == Stages, []string{strategy}, map[string]episodeSource{}}
+	if strategy == "mix" || d.stages {
 		d.turns = Turns[:]
 	}
 	for _, name := range d.turns {
@@ -101,5 +104,8 @@ func New(strategy string, seed uint64, near []world.Choices) *draws {
 func (d *draws) Source(episode uint64) world.Source {
 	s := d.byName[d.turns[episode%uint64(len(d.turns))]]
 	s.Reset(d.seed, episode)
+	if o, looks := s.(*observing); looks && d.stages && episode < uint64(stages[len(stages)-1].below) {
+		o.late = false
+	}
 	return s
 }

@@ -97,6 +97,7 @@ func PrintResult(w io.Writer, r sim.Result, stories []string, backend string, s 
 	if r.Lost > 0 {
 		say("", LostLine(r.Lost))
 	}
+	say("", r.NotTried())
 	say("not checked on real servers: ", strings.Join(r.NotJudged, ", "))
 	say("not checked, as this recipe does not promise it: ", strings.Join(r.Waived, ", "))
 	if r.Grants > 0 {
