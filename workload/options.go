@@ -26,8 +26,9 @@ type terms struct {
 	waived    []string
 	beside    []string // endings of paths
 
-	setUp  []func(c recipes.Conn, path string) error
-	closes bool // see Closing
+	provisioned bool // see [Provisioned]
+	setUp       []func(c recipes.Conn, path string) error
+	closes      bool // see Closing
 
 	overrun   bool                                   // see JudgeWrites
 	callbacks bool                                   // see Dialect
@@ -82,6 +83,10 @@ func Beside(endings ...string) Option {
 func SetUp(f func(c recipes.Conn, path string) error) Option {
 	return func(t *terms) { t.setUp = append(t.setUp, f) }
 }
+
+// Provisioned says that the tree in which the recipe lives, with what [Beside] and [SetUp] make, was made long ago: every
+// server has it from the start, and nobody removes an empty part of it.
+func Provisioned() Option { return func(t *terms) { t.provisioned = true } }
 
 // At says at which addresses, as host:port, code that connects by itself ([Of] with [Servers]) expects the servers, beside
 // the Addresses and Literals that it is given. In a simulated world all of them lead to the world's servers, which takes

@@ -77,7 +77,7 @@ func (w *Workload) Name() string { return w.kind }
 func (w *Workload) Terms() world.Terms {
 	t := world.Terms{
 		Door: w.terms.door, At: w.terms.at, Client: w.terms.semantics, TellsTime: w.terms.tellsTime,
-		Waived: w.terms.waived, Follows: follows,
+		Waived: w.terms.waived, Provisioned: w.terms.provisioned, Follows: follows,
 	}
 	if len(w.terms.setUp) > 0 {
 		t.Prepare = func(c *goclient.Conn, root string) error { return w.SetUp(c, w.pathIn(root)) }

@@ -1,6 +1,8 @@
 package world
 
 import (
+	"slices"
+
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/wire"
 )
@@ -21,7 +23,7 @@ func findReap(w *World, add func(Target)) {
 		return
 	}
 	w.servers.Walk("/", func(path string, n fakezk.NodeInfo) {
-		if path != "/" && path != Root0 && len(n.Children) == 0 && w.parents[path] {
+		if path != "/" && path != Root0 && len(n.Children) == 0 && w.parents[path] && !slices.Contains(w.provisioned, path) {
 			w.empty = append(w.empty, path)
 		}
 	})

@@ -34,6 +34,9 @@ type Terms struct {
 	// Prepare makes what an episode below a root needs beside its parents, before any client starts, over a connection
 	// without faults. With an error the episode is unknown.
 	Prepare func(c *goclient.Conn, root string) error
+	// Provisioned says that what there is when the clients start was made long ago: nobody removes it. Else an empty parent of
+	// it may be reaped.
+	Provisioned bool
 	// Follows reports whether a violation of the property may result from a violation of the cause. It is transitive,
 	// and no property follows from itself.
 	Follows func(property, cause string) bool

@@ -50,6 +50,7 @@ type World struct {
 	versions    int32        // … and the versions of the znodes that are there at first
 	aimAt       func(Target) // adds to targets
 	counters    []string     // znodes created whose counters have not been set to it yet
+	provisioned []string     // znodes that nobody reaps
 
 	// Time. The step is the address of everything.
 	step     int
@@ -239,6 +240,9 @@ func (w *World) setUp(workload Workload) {
 	makeParents(w)
 	prepare(w)
 	startCounters(w)
+	if w.terms.Provisioned { // every server has it: it applies all of that when the first client connects
+		w.servers.Walk("/", func(path string, _ fakezk.NodeInfo) { w.provisioned = append(w.provisioned, path) })
+	}
 	for id, users := range w.episode.Users() {
 		w.procs = append(w.procs, newProcess(w, id, users))
 	}
