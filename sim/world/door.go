@@ -404,6 +404,16 @@ func outsider(w *World) string {
 	return ""
 }
 
+// noLog keeps go-zookeeper's log of simulated servers off the screen: it would drown the story. Who has set a logger has it.
+var noLog = sync.OnceFunc(func() {
+	if zk.DefaultLogger == libraryLogger {
+		zk.DefaultLogger = line.Silence{}
+	}
+})
+
+// libraryLogger is the logger that go-zookeeper has at first.
+var libraryLogger = zk.DefaultLogger
+
 // prepareNet lets package net make its own things before code in a bubble looks a name up: the channels among them
 // would belong to that bubble, and end the process when anybody else uses them.
 var prepareNet = sync.OnceFunc(func() {

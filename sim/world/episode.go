@@ -67,6 +67,7 @@ func Play(workload Workload, cfg *Settings) *Run {
 	}
 	if terms.Door.Wired() {
 		prepareNet()
+		noLog()
 	}
 	var w *World
 	o.Leaked = inBubble(func() { w = newWorld(cfg); w.run(workload, o) })
