@@ -137,6 +137,10 @@ func (s *Story) spots() (all []spot) {
 // role says what a request does, as a participle.
 func (e Event) role() string {
 	switch of := e.request(); {
+	case e.Refused != "" && e.writes():
+		return "refused"
+	case e.Kind == kindFault || e.Kind == kindFails:
+		return "lost"
 	case of == "create" || of == "multi":
 		return "made"
 	case of == "delete":

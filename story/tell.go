@@ -27,21 +27,6 @@ func fromReplay(c *replay.Counterexample, w world.Workload, r *replay.Replayed) 
 	return s, nil
 }
 
-// Of makes the story of a replay, whether anything broke or not: for a run that stands beside another.
-func Of(c *replay.Counterexample, w world.Workload, r *replay.Replayed) *Story {
-	if s, err := fromReplay(c, w, r); r.Violation != nil && err == nil {
-		s.Recipe = w.Recipe()
-		return s
-	}
-	violation := r.Violation
-	if violation == nil {
-		violation = &world.Violation{Message: "nothing broke"}
-	}
-	s := build(c, w, r, violation)
-	s.Title = fmt.Sprintf("%s: %s", s.Subject, s.Message)
-	return s
-}
-
 // Headline says what broke: who, how and, in parentheses, which property. Below it is what the message has in further
 // lines, such as the stack of a panic.
 func Headline(w world.Workload, property, message string) string {
