@@ -211,7 +211,7 @@ func newCampaign(workload world.Workload, config Config) (*campaign, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &campaign{ctx: context.Background(), workload: workload, cfg: cfg, begin: time.Now()}
+	c := &campaign{ctx: context.Background(), workload: workload, cfg: cfg, begin: time.Now(), left: runner.NewLeavings()}
 	c.part = tally.Part{Of: c.of(), Struck: make([]int, world.FaultCount)}
 	if cfg.Coverage {
 		c.part.Seen = cover.Coverage{}
@@ -233,6 +233,7 @@ type campaign struct {
 	mu     sync.Mutex
 	part   tally.Part     // what came of the episodes so far
 	serial *runner.Serial // for what is run again
+	left   runner.Leavings
 	due    resource.Limit // of minimising; zero: none, or it has not begun
 
 	last atomic.Int64 // no episode after this one need be run
@@ -328,8 +329,8 @@ func (c *campaign) record(index int, o *world.Run) {
 	known := c.part.Properties()
 	c.part.Record(index, o, c.cfg.Until)
 	c.part.Ended = tally.Least(c.part.Ended, o.Outside)
-	if o.Leaked && c.part.Ended == "" && runner.LeftTooMuch() {
-		c.part.Ended = runner.HeavyLeft()
+	if o.Leaked && c.part.Ended == "" && c.left.TooMuch() {
+		c.part.Ended = c.left.String()
 	}
 	c.bound()
 	found := c.part.FoundBeside(known)
@@ -383,6 +384,7 @@ func (c *campaign) conclude(ctx context.Context) Result {
 	defer c.mu.Unlock()
 	running := time.Since(c.begin)
 	c.serial = runner.NewSerial(ctx, c.workload)
+	c.serial.Left = c.left
 	p, interrupted := &c.part, ctx.Err() != nil
 	r := Result{
 		Unshrunk: c.cfg.NoShrink,

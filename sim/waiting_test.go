@@ -177,6 +177,9 @@ func TestLeavingsAreBounded(t *testing.T) {
 	if r.Episodes > most/each || !strings.Contains(r.Short, "too much memory") {
 		t.Errorf("%d episodes of %d: %s", r.Episodes, r.Asked, r.Short)
 	}
+	if again := run(t, leaves, sim.Config{Episodes: 300, Seed: 1, Workers: 1, NoFaultsAtAll: true, NoShrink: true}); again.Episodes < r.Episodes {
+		t.Errorf("what one run has left ends the next after %d episodes", again.Episodes)
+	}
 	if !strings.Contains(r.Violations[0].Unfinished, "too much memory") {
 		t.Errorf("minimising went on: %q", r.Violations[0].Unfinished)
 	}

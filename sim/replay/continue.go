@@ -35,7 +35,7 @@ func Continuations(ctx context.Context, w world.Workload, c *Counterexample, r *
 	if r.Violation == nil {
 		return nil, fmt.Errorf("%w: nothing broke in the replay, so there is nothing to avoid", runner.ErrTerms)
 	}
-	f := &forks{workload: w, terms: terms, replayed: r, runs: runs, exact: c.Exact, points: make([]Continuation, len(r.Record.Marks))}
+	f := &forks{workload: w, terms: terms, replayed: r, runs: runs, exact: c.Exact, points: make([]Continuation, len(r.Record.Marks)), left: runner.NewLeavings()}
 	if r.Violation.Property == "goroutine-leak" {
 		f.runs = min(runs, max(1, shrink.Leaks/len(f.points)))
 	}
@@ -69,6 +69,7 @@ type forks struct {
 	exact    bool
 	points   []Continuation
 	next     atomic.Int64 // step that nobody has begun yet
+	left     runner.Leavings
 }
 
 // all goes through the steps with as many workers as there are processors.
@@ -91,6 +92,9 @@ func (f *forks) work(ctx context.Context, dog *runner.Watchdog) {
 			e.Servers, e.Dog = servers, dog
 			e.Exact = f.exact
 			o := runner.Run(f.workload, e)
+			if o.Leaked && f.left.TooMuch() {
+				return
+			}
 			f.points[step].count(o, f.replayed.Violation.Property)
 		}
 	}

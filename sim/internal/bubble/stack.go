@@ -201,6 +201,11 @@ func LeftPlaces(number int) string {
 	return tellAll(func(s Stack) bool { return s.Bubble() == number }, EveryStackBytesMax, Stack.place, ", ")
 }
 
+// LeftBehind names the functions at which goroutines stand in all bubbles.
+func LeftBehind() string {
+	return tellAll(func(s Stack) bool { return s.Bubble() != 0 }, EveryStackBytesMax, Stack.place, ", ")
+}
+
 // LoopStacks returns the stacks of worlds' loops in which a function is under way.
 func LoopStacks(function string) string {
 	var out []string

@@ -4,26 +4,37 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/metrics"
+
+	"github.com/zktorture/zktorture/sim/internal/bubble"
 )
 
-// Goroutines that an episode has left behind keep its bubble, its world and the buffers of its connections for ever:
-// go-zookeeper has 3 MB for each. So there cannot be many. What they take is bounded together with all else that lives.
+// Leavings bounds what the episodes of one run leave behind, beside what was there before it. Goroutines keep their bubble,
+// world and the buffers of connections for ever: go-zookeeper has 3 MB for each. So there cannot be many.
+type Leavings struct {
+	goroutines int
+	bytes      uint64
+}
+
+// What may be left.
 var (
 	LeftGoroutinesMax        = 50_000
 	leftBytesMax      uint64 = 512 << 20
 )
 
-// LeftTooMuch reports whether so much is left behind that no other episode should be run. It is asked after an episode
-// that has left something.
-func LeftTooMuch() bool {
-	if runtime.NumGoroutine() > LeftGoroutinesMax {
+// NewLeavings is of a run that begins.
+func NewLeavings() Leavings { return Leavings{runtime.NumGoroutine(), inUse()} }
+
+// TooMuch reports whether so much is left behind that no other episode should be run. It is asked after an episode that has
+// left something.
+func (l Leavings) TooMuch() bool {
+	if runtime.NumGoroutine() > l.goroutines+LeftGoroutinesMax {
 		return true
 	}
-	if inUse() <= leftBytesMax {
+	if inUse() <= l.bytes+leftBytesMax {
 		return false
 	}
 	runtime.GC()
-	return inUse() > leftBytesMax
+	return inUse() > l.bytes+leftBytesMax
 }
 
 // inUse is the memory of objects, with those that are garbage since the last collection, and of stacks.
@@ -33,14 +44,14 @@ func inUse() uint64 {
 	return samples[0].Value.Uint64() + samples[1].Value.Uint64()
 }
 
-// HeavyLeft says why nothing more can be run.
-func HeavyLeft() string {
-	return fmt.Sprintf("what episodes have left behind takes too much memory: there are %d goroutines and %d MB, and the "+
-		"limits are %d and %d. %s", runtime.NumGoroutine(), inUse()>>20, LeftGoroutinesMax, leftBytesMax>>20, letThemEnd)
+// String says in a line what is left, and where.
+func (l Leavings) String() string {
+	now, bytes := runtime.NumGoroutine()-l.goroutines, int64(inUse())-int64(l.bytes)
+	return fmt.Sprintf("too much memory is used: %d MB by %d goroutines that never end, at %s", bytes>>20, now, bubble.LeftBehind())
 }
 
-const letThemEnd = "Let goroutines end when their connection fails with zk.ErrClosing or zk.ErrConnectionClosed, and open " +
-	"connections with the option that the world gives, so that it can close them"
+const letThemEnd = "Let goroutines end when their connection fails with zk.ErrClosing, and open connections with the option " +
+	"that the world gives, so that it can close them"
 
 // LeftMax is how many episodes of a campaign over the wire may leave goroutines behind, each with the buffers of its
 // connections. In process a few goroutines of a process that has died take little; see [leftTooMuch].

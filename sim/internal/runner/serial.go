@@ -18,11 +18,12 @@ type Serial struct {
 	Frozen   error  // why the last world that stood still did
 	ticked   time.Time
 	last     time.Time // when nothing more is to be run; zero: the context has not ended, as far as is known
+	Left     Leavings  // of the run
 	Full     bool      // what episodes have left behind takes too much memory
 }
 
 func NewSerial(ctx context.Context, w world.Workload) *Serial {
-	return &Serial{ctx: ctx, workload: w, Tick: func() {}, servers: fakezk.New(fakezk.Config{}), memory: world.NewMemory()}
+	return &Serial{ctx: ctx, workload: w, Tick: func() {}, servers: fakezk.New(fakezk.Config{}), memory: world.NewMemory(), Left: NewLeavings()}
 }
 
 // Run runs an episode. A world that stands still is left behind with its servers, and the outcome is empty. So it is
@@ -50,7 +51,7 @@ func (s *Serial) Run(cfg *Episode) *world.Run {
 		s.servers, s.memory, s.Frozen = fakezk.New(fakezk.Config{}), world.NewMemory(), Undone(why)
 		return &world.Run{}
 	}
-	s.Full = s.Full || o.Leaked && LeftTooMuch()
+	s.Full = s.Full || o.Leaked && s.Left.TooMuch()
 	return o
 }
 

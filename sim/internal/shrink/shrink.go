@@ -80,7 +80,7 @@ func (s *Shrinker) run(source world.Source, most []int) *tried {
 	case s.Serial.Frozen != nil:
 		s.end("a world stood still")
 	case s.Serial.Full:
-		s.end(runner.HeavyLeft())
+		s.end(s.Serial.Left.String())
 	case s.Due.Reached():
 		s.end(fmt.Sprintf("the %v for that were over", s.Time))
 	case o.Left != "":
