@@ -52,10 +52,14 @@ func newSingle(c recipes.Conn, path, id string) *single { return &single{c, path
 
 func (l *single) holder() string { return l.path + "/holder" }
 
+// mark is a znode of this user's, which comes and goes with the holder: who finds it gone deletes nothing, as the holder may
+// be another's by then.
+func (l *single) mark() string { return l.path + "/of-" + l.id }
+
 func (l *single) Lock(ctx context.Context) error {
 	err := l.lock(ctx)
 	if err != nil {
-		l.Unlock(context.WithoutCancel(ctx)) // what may have been made
+		l.Unlock(ctx) // what may have been made
 	}
 	return err
 }
@@ -63,7 +67,8 @@ func (l *single) Lock(ctx context.Context) error {
 func (l *single) lock(ctx context.Context) error {
 	for {
 		session := l.c.SessionID()
-		_, err := l.c.Create(l.holder(), []byte(l.id), zk.FlagEphemeral, acl)
+		_, err := l.c.Multi(&zk.CreateRequest{Path: l.holder(), Data: []byte(l.id), Acl: acl, Flags: zk.FlagEphemeral},
+			&zk.CreateRequest{Path: l.mark(), Acl: acl, Flags: zk.FlagEphemeral})
 		var event <-chan zk.Event
 		switch {
 		case err == nil && l.c.SessionID() == session:
@@ -103,19 +108,10 @@ func (l *single) lock(ctx context.Context) error {
 	}
 }
 
-// Unlock deletes the znode, if it is this user's.
+// Unlock deletes the znode, if it is this user's, whoever gives up.
 func (l *single) Unlock(ctx context.Context) error {
-	return again(ctx, func() error {
-		if _, err := l.c.Sync(l.path); err != nil {
-			return err
-		}
-		data, stat, err := l.c.Get(l.holder())
-		if errors.Is(err, zk.ErrNoNode) || err == nil && string(data) != l.id {
-			return nil
-		}
-		if err == nil {
-			err = l.c.Delete(l.holder(), stat.Version)
-		}
+	return again(context.WithoutCancel(ctx), func() error {
+		_, err := l.c.Multi(&zk.DeleteRequest{Path: l.mark(), Version: -1}, &zk.DeleteRequest{Path: l.holder(), Version: -1})
 		if errors.Is(err, zk.ErrNoNode) {
 			return nil
 		}
@@ -207,10 +203,11 @@ func (e candidate) Resign(ctx context.Context) error   { return e.Unlock(ctx) }
 
 // counted is a semaphore whose permits are counted by who has an inner lock.
 type counted struct {
-	c     recipes.Conn
-	path  string
-	inner *recipes.Lock
-	own   string
+	c       recipes.Conn
+	path    string
+	inner   *recipes.Lock
+	own     string
+	session int64
 }
 
 func (s *counted) Acquire(ctx context.Context) error {
@@ -218,7 +215,8 @@ func (s *counted) Acquire(ctx context.Context) error {
 		return err
 	}
 	got, err := s.get(ctx, true)
-	return s.ended(ctx, got, err)
+	_, err = s.ended(ctx, got, err)
+	return err
 }
 
 func (s *counted) TryAcquire(ctx context.Context) (bool, error) {
@@ -226,17 +224,19 @@ func (s *counted) TryAcquire(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	got, err := s.get(ctx, false)
-	return got, s.ended(ctx, got, err)
+	return s.ended(ctx, got, err)
 }
 
-// ended ends the inner lock, and gives back what was perhaps got.
-func (s *counted) ended(ctx context.Context, got bool, err error) error {
-	kept := context.WithoutCancel(ctx)
+// ended ends the inner lock, and gives back what was perhaps got. A permit may have gone with its session meanwhile.
+func (s *counted) ended(ctx context.Context, got bool, err error) (bool, error) {
 	if !got {
-		s.Release(kept)
+		s.Release(ctx)
 	}
-	s.inner.Unlock(kept)
-	return err
+	s.inner.Unlock(context.WithoutCancel(ctx))
+	if got && s.c.SessionID() != s.session {
+		return false, recipes.ErrLost
+	}
+	return got, err
 }
 
 func (s *counted) get(ctx context.Context, waits bool) (bool, error) {
@@ -257,7 +257,7 @@ func (s *counted) get(ctx context.Context, waits bool) (bool, error) {
 		case err != nil:
 			return false, err
 		case len(names) < 2 && s.holds():
-			session := s.c.SessionID()
+			s.session = s.c.SessionID()
 			err := again(ctx, func() error { _, err := s.c.Create(s.own, nil, zk.FlagEphemeral, acl); return err })
 			if errors.Is(err, zk.ErrNodeExists) {
 				err = nil
@@ -265,7 +265,7 @@ func (s *counted) get(ctx context.Context, waits bool) (bool, error) {
 			if errors.Is(err, zk.ErrNoNode) {
 				continue
 			}
-			if err == nil && (s.c.SessionID() != session || !s.holds()) {
+			if err == nil && (s.c.SessionID() != s.session || !s.holds()) {
 				err = recipes.ErrLost
 			}
 			return err == nil, err
@@ -293,7 +293,7 @@ func (s *counted) holds() bool {
 }
 
 func (s *counted) Release(ctx context.Context) error {
-	err := again(ctx, func() error { return s.c.Delete(s.own, -1) })
+	err := again(context.WithoutCancel(ctx), func() error { return s.c.Delete(s.own, -1) })
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}

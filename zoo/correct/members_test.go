@@ -96,6 +96,14 @@ type renewing struct {
 func (m *renewing) at(n int) string { return m.path + "/" + m.name + "@" + strconv.Itoa(n) }
 
 func (m *renewing) Join(ctx context.Context) error {
+	err := m.join(ctx)
+	if err != nil {
+		m.Leave(ctx) // what may have been made
+	}
+	return err
+}
+
+func (m *renewing) join(ctx context.Context) error {
 	if err := m.remove(ctx, m.name); err != nil { // of an earlier session
 		return err
 	}
@@ -146,7 +154,7 @@ func (m *renewing) Members(ctx context.Context) ([]string, error) {
 
 func (m *renewing) Leave(ctx context.Context) error {
 	m.in, m.n = false, m.n+1
-	return m.remove(ctx, m.name)
+	return m.remove(context.WithoutCancel(ctx), m.name)
 }
 
 // kept is a member whose znode a goroutine makes, and makes again when it has gone with its session.
@@ -184,7 +192,7 @@ func (m *kept) Join(ctx context.Context) error {
 	case <-joined:
 		return nil
 	case <-ctx.Done():
-		m.Leave(context.WithoutCancel(ctx))
+		m.Leave(ctx)
 		return ctx.Err()
 	}
 }
@@ -230,6 +238,7 @@ func (m *kept) end(ctx context.Context) error {
 }
 
 func (m *kept) Leave(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx) // whoever gives up
 	if err := m.end(ctx); err != nil {
 		return err
 	}
