@@ -230,12 +230,6 @@ func (r Role) TakeSome(u User, recipe any, get func(context.Context) (names stri
 	return take(u, holderOf(recipe), r.Acquire, method{wait: wait, names: &names})
 }
 
-// TryTake is Take by the operation that does not wait.
-func (r Role) TryTake(u User, recipe any, try func(context.Context) (bool, error)) *Held {
-	h, _ := take(u, holderOf(recipe), r.Try, method{try: try})
-	return h
-}
-
 // GiveBack has its user give back what it holds.
 func (r Role) GiveBack(h *Held, give func(context.Context) error) {
 	h.giveBack(r.Release, give, true)

@@ -46,9 +46,10 @@ type single struct {
 	c    recipes.Conn
 	path string
 	id   string // of this user, in the znode
+	of   int64  // the session under which it was made
 }
 
-func newSingle(c recipes.Conn, path, id string) *single { return &single{c, path, id} }
+func newSingle(c recipes.Conn, path, id string) *single { return &single{c: c, path: path, id: id} }
 
 func (l *single) holder() string { return l.path + "/holder" }
 
@@ -72,6 +73,7 @@ func (l *single) lock(ctx context.Context) error {
 		var event <-chan zk.Event
 		switch {
 		case err == nil && l.c.SessionID() == session:
+			l.of = session
 			return nil
 		case err == nil:
 			continue
@@ -88,6 +90,7 @@ func (l *single) lock(ctx context.Context) error {
 			var stat *zk.Stat
 			data, stat, event, err = l.c.GetW(l.holder())
 			if err == nil && string(data) == l.id && stat.EphemeralOwner == l.c.SessionID() {
+				l.of = stat.EphemeralOwner
 				return nil
 			}
 		}
@@ -165,24 +168,28 @@ func (l *watching) watch(c recipes.Conn, path string) {
 
 func (l *watching) Close() { close(l.over) }
 
-// byEvents takes its hold for lost when it is told that the session has expired.
+// byEvents takes its hold for lost when it is told that the session has expired, or, as an event may be dropped, that there is
+// another one.
 type byEvents struct {
 	*single
-	held atomic.Bool
+	held    atomic.Bool
+	session atomic.Int64
 }
 
 func (l *byEvents) listen(events <-chan zk.Event) {
 	for e := range events {
-		if e.State == zk.StateExpired {
+		made := l.session.Load()
+		if e.State == zk.StateExpired || e.State == zk.StateHasSession && made != 0 && l.c.SessionID() != made {
 			l.held.Store(false)
 		}
 	}
 }
 
 func (l *byEvents) Lock(ctx context.Context) error {
+	l.session.Store(0)
 	l.held.Store(true)
 	err := l.single.Lock(ctx)
-	if err != nil {
+	if l.session.Store(l.of); err != nil || l.c.SessionID() != l.of {
 		l.held.Store(false)
 	}
 	return err
