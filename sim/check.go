@@ -227,10 +227,13 @@ func (c *checker) where(f Found) []string {
 	return []string{fmt.Sprintf("failed in episode %d of %d (again: %s)", f.Episode+1, c.cfg.Episodes, c.draws(f))}
 }
 
-// also says in a line each what broke beside what is told.
+// also says in a short line each what broke beside what is told.
 func also(found []Found) (lines []string) {
 	for _, f := range found[1:] {
 		sentence, _, _ := strings.Cut(f.Message, "\n")
+		if runes := []rune(sentence); len(runes) > 70 {
+			sentence = string(runes[:69]) + "…"
+		}
 		lines = append(lines, fmt.Sprintf("%s broke, too, in episode %d: %s", f.Property, f.Episode+1, sentence))
 	}
 	return lines

@@ -286,9 +286,11 @@ func (x evidence) wrappedOrder() *Cause {
 	return nil
 }
 
-// misreadOrder: a client goes ahead of one that its own list has before it.
+// misreadOrder: a client goes ahead of one that its own list has before it. Of equal numbers, which there are at the end of a
+// counter, none is before the other.
 func (x evidence) misreadOrder() *Cause {
-	if list, own, first, is := x.overtakes(); is {
+	list, own, first, is := x.overtakes()
+	if is && sequential.FindString(own.Path) != sequential.FindString(first.Path) {
 		return x.because(list, -1, "%s goes ahead although %s is before %s in its list at step %d", x.doer(list), first.Name, own.Name, x.Events[list].Step)
 	}
 	return nil
