@@ -403,12 +403,6 @@ func TestNothingSucceeds(t *testing.T) {
 	})
 }
 
-// idler is a lock for which all clients wait for ever.
-type idler struct{}
-
-func (idler) Lock(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-func (idler) Unlock(context.Context) error   { return nil }
-
 // messages are a result's violations, a line each.
 func messages(r sim.Result) (text string) {
 	for _, found := range r.Violations {

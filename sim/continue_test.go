@@ -146,7 +146,7 @@ func detailProblem(s world.Step) string {
 		return "the world has a session"
 	case s.Server >= 0 && s.Session == 0:
 		return "connected without a session"
-	case (request || s.Lost == world.LostRequest || s.Lost == world.LostReply) != (s.Request != ""):
+	case (request || s.Kind == world.KindFails || s.Lost == world.LostRequest || s.Lost == world.LostReply) != (s.Request != ""):
 		return "a request without a name, or a name without a request"
 	case request && s.Path == "" && s.Request != "close":
 		return "a request without a path"

@@ -299,7 +299,7 @@ func TestAMomentAfterTheFirst(t *testing.T) {
 func TestUntilTheFirst(t *testing.T) {
 	testkit.ManyWorlds(t)
 	w := find(t, "lock", "broken")
-	cfg := sim.Config{Episodes: testkit.Sized(400, 1500), Seed: 5, NoShrink: true}
+	cfg := sim.Config{Episodes: testkit.Sized(400, 1500), Seed: 5, NoShrink: true, Faults: world.AllFaults}
 	for _, f := range run(t, w, cfg).Violations {
 		for workers := 1; workers <= 4; workers *= 4 {
 			short := cfg

@@ -71,7 +71,7 @@ func TestShrinkingKeepsTheProperty(t *testing.T) {
 	testkit.ManyWorlds(t)
 	for _, of := range testkit.Sized([][2]string{{"queue", "broken"}}, [][2]string{{"lock", "broken"}, {"queue", "broken"}}) {
 		w := find(t, of[0], of[1])
-		cfg := sim.Config{Episodes: 1500, Seed: 9}
+		cfg := sim.Config{Episodes: 1500, Seed: 9, Faults: world.AllFaults}
 		small := run(t, w, cfg)
 		cfg.NoShrink = true
 		large := run(t, w, cfg)

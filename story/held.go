@@ -46,7 +46,7 @@ func (x evidence) taken() *Cause {
 			continue
 		}
 		l, is := x.at(x.Events[i].Path, i)
-		if !is || l.Maker < 0 || l.Maker == op || !x.Operations[l.Maker].Cited || len(x.children(l.Path)) > 0 {
+		if !is || l.Maker < 0 || l.Maker == op || !x.Operations[l.Maker].Cited && x.sameUser(l.Maker, op) || len(x.children(l.Path)) > 0 {
 			continue
 		}
 		after := x.lastRequest(op, func(j int) bool { return j > i })
@@ -84,7 +84,7 @@ func (x evidence) foreignDelete() *Cause {
 			if d < 0 || !l.ephemeral() || x.Events[d].Operation < 0 || x.Events[d].Operation == op || x.sameUser(x.Events[d].Operation, op) {
 				continue
 			}
-			if back := x.giveBack(op); back >= 0 && x.Operations[back].Call <= l.Until || x.breaks(overlaps...) && l.Until > x.end(x.grants()[0]) {
+			if back := x.giveBack(op); back >= 0 && x.Operations[back].Call <= l.Until || x.breaks(overlaps...) && len(x.grants()) > 0 && l.Until > x.end(x.grants()[0]) {
 				continue
 			}
 			return x.because(-1, d, "%s deletes %s at step %d, which %s has made", x.doer(d), l.Name, l.Until, x.who(op))

@@ -238,7 +238,11 @@ func (x evidence) givenUp() *Cause {
 	} else if try {
 		how = "did not get it"
 	}
-	return x.because(-1, x.maker(l), "%s %s, and did not delete %s", x.who(l.Maker), how, l.Name).spans(o.Return)
+	made, last := x.maker(l), x.lastRequest(l.Maker, func(int) bool { return true })
+	if !x.replyLost(made) || last <= made {
+		made, last = -1, made
+	}
+	return x.because(made, last, "%s %s, and did not delete %s", x.who(l.Maker), how, l.Name).spans(o.Return)
 }
 
 // idleAfter reports whether a user goes on with no use of what a try was to grant.

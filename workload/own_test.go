@@ -93,7 +93,7 @@ func TestOwnKind(t *testing.T) {
 	}{
 		"exists, create":     {running(makes), 0, "startup", "its first call, failed"},
 		"who gives up":       {running(leaves), world.Cancel, "orphan", "made by c1's call at steps"},
-		"who has closed":     {running(leaves, workload.Closing()), 0, "orphan", "or whose recipe is closed"},
+		"who has closed":     {running(leaves, workload.Closing()), 0, "orphan", "whose recipe is closed"},
 		"an ignored context": {running(sleeps), 0, "hang", "although its context or its connection has ended"},
 	} {
 		r, err := sim.Run(t.Context(), c.of, sim.Config{Episodes: 300, Seed: 1, Faults: c.faults, NoFaultsAtAll: c.faults == 0})

@@ -210,7 +210,7 @@ func (m *kept) keep(ctx context.Context) bool {
 	case there && stat.EphemeralOwner == session:
 		return true
 	case there: // an earlier session's, which may not have ended yet
-		_, err = m.c.Multi(&zk.DeleteRequest{Path: own, Version: stat.Version},
+		m.c.Multi(&zk.DeleteRequest{Path: own, Version: stat.Version},
 			&zk.CreateRequest{Path: own, Acl: acl, Flags: zk.FlagEphemeral})
 		return false
 	}
