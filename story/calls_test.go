@@ -69,6 +69,10 @@ func (l thief) Lock(ctx context.Context) error {
 
 func (l thief) Unlock(context.Context) error { return l.conn.Delete(l.path, -1) } // the theft
 
+// Lease and Free make of it the only number that there is: the kind ids, which grants nothing.
+func (l thief) Lease(ctx context.Context) (int64, error) { return 0, l.Lock(ctx) }
+func (l thief) Free(ctx context.Context) error           { return l.Unlock(ctx) } // the call
+
 // blind is a queue that does not heed whether its delete has deleted.
 type blind struct {
 	conn recipes.Conn
@@ -281,6 +285,7 @@ func calls() []call {
 		{workload.Lock(func(c recipes.Conn, path string) workload.Locker { return &byName{conn: c, path: path} }), 0, "exclusion", "misread-order", "// the list"},
 		{workload.Lock(func(c recipes.Conn, path string) workload.Locker { return &byName{conn: c, path: path, asks: true} }), 0, "exclusion", "", ""},
 		{workload.Lock(func(c recipes.Conn, path string) workload.Locker { return thief{c, path} }), 0, "exclusion", "foreign-delete", "// the theft"},
+		{cluster.IDs(1, func(c recipes.Conn, path string) cluster.Leaser { return thief{c, path} }), 0, "exclusion", "foreign-delete", "// the theft"},
 		{workload.Queue(func(c recipes.Conn, path string) workload.Queuer { return blind{c, path} }), 0, "duplicate", "missed-delete", "// unheeded"},
 		{beginner(nothing, nothing), 0, "exclusion", "no-request", ""},
 		{beginner((*naive).enter, (*naive).leave), 0, "unexpected-error", "no-parent", "// no parent"},
