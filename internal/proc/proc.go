@@ -28,7 +28,7 @@ func Start(cmd *exec.Cmd, wait func()) error {
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := cmd.Start()
+		err := start(cmd)
 		started <- err
 		if err == nil {
 			wait()

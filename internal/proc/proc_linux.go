@@ -1,6 +1,10 @@
 package proc
 
 import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -8,6 +12,21 @@ import (
 
 func bound() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+var starting sync.Mutex
+
+// start starts a command that SIGHUP ends, also where this process ignores it (nohup(1)), and so would all that it
+// starts. By SIGHUP the kernel ends what is paused in a group whose leader dies with this process (setpgid(2), orphaned
+// process groups).
+func start(cmd *exec.Cmd) error {
+	starting.Lock()
+	defer starting.Unlock()
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // what is caught is not inherited
+		defer signal.Ignore(syscall.SIGHUP)
+	}
+	return cmd.Start()
 }
 
 // EndGroup waits for the end of a process that leads a group, without reaping it, so that the group keeps its number,

@@ -2,10 +2,15 @@
 
 package proc
 
-import "syscall"
+import (
+	"os/exec"
+	"syscall"
+)
 
 // bound cannot bind the life of a process to its parent's on these systems.
 func bound() *syscall.SysProcAttr { return OwnGroup() }
+
+func start(cmd *exec.Cmd) error { return cmd.Start() }
 
 // EndGroup leaves the group alone: these systems cannot tell whether its number is used again.
 func EndGroup(int) {}

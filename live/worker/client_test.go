@@ -481,13 +481,19 @@ func TestUsersAndOrder(t *testing.T) {
 	})
 }
 
-// No worker outlives a runner that was killed, and nothing of its group that is paused does.
+// No worker outlives a runner that was killed, and nothing of its group that is paused does, also under nohup.
 func TestWorkersDieWithTheRunner(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux promises it")
 	}
+	for _, by := range []string{"env", "nohup"} {
+		t.Run(by, func(t *testing.T) { dieWithTheRunner(t, by) })
+	}
+}
+
+func dieWithTheRunner(t *testing.T, by string) {
 	child := filepath.Join(t.TempDir(), "child")
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd := exec.CommandContext(t.Context(), by, os.Args[0])
 	// They do not see that their input ends: a sleep has no eyes.
 	cmd.Env = append(os.Environ(), role+"=runner "+
 		`read first; sleep 1000 & echo $! >`+child+`; echo '{"zktorture":1,"session":"0xa"}'; exec sleep 1000`)
