@@ -220,10 +220,11 @@ func (s *startCmd) page(l *leader) (close func(), err error) {
 	}
 	e := cmp.Or(l.server, &embedded{})
 	address, close, err := servePage(&at, e.secure, e.token, l.handler())
-	if err == nil {
-		l.say("Page: " + address)
+	if err != nil {
+		return nil, fmt.Errorf("the page did not start: %w", err)
 	}
-	return close, err
+	l.say("Page: " + address)
+	return close, nil
 }
 
 // String says in a line how far a campaign is.
