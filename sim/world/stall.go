@@ -83,16 +83,17 @@ func (p *process) tellsLate(reader int) {
 	if told.Err == zk.ErrSessionExpired || told.Event.Err == zk.ErrSessionExpired {
 		p.users[told.User].learns(p.expiriesBefore + told.Knew.Expiries)
 	}
-	p.toldLate, p.telling = w.step, &told
+	p.toldLate = w.step
+	p.telling.Store(&told)
 	p.inProcess.Tell(reader)
-	p.telling = nil
+	p.telling.Store(nil)
 	p.endStalls()
 }
 
 // seesEnd is told that a user's goroutine has seen that the session is another one. Not that which is given something late:
 // it did not ask before.
 func (p *process) seesEnd(user int) {
-	if p.telling == nil || p.telling.User != user {
+	if telling := p.telling.Load(); telling == nil || telling.User != user {
 		p.users[user].sees.Store(true)
 	}
 }

@@ -166,7 +166,7 @@ func (u *User) hears(number int) {
 
 // knows is what the user's goroutine that runs knows of the sessions of its client.
 func (u *User) knows() goclient.Knowledge {
-	if telling := u.process.telling; telling != nil && telling.User == u.Index {
+	if telling := u.process.telling.Load(); telling != nil && telling.User == u.Index {
 		return telling.Knew
 	}
 	return goclient.Knowledge{Session: u.process.session(), Expiries: len(u.process.expiriesSeen) - u.process.expiriesBefore}

@@ -160,9 +160,9 @@ type process struct {
 
 	asking asking
 
-	expiriesBefore int            // the present client, of those in expiriesSeen
-	telling        *goclient.Told // what a stalled goroutine is being told
-	toldLate       int            // the step in which one was last told anything
+	expiriesBefore int                           // the present client, of those in expiriesSeen
+	telling        atomic.Pointer[goclient.Told] // what a stalled goroutine is being told; a timer's goroutine reads it, too
+	toldLate       int                           // the step in which one was last told anything
 }
 
 func newProcess(w *World, id, users int) *process {
