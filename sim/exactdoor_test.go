@@ -21,6 +21,7 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -48,7 +49,7 @@ func TestExactPlainConnect(t *testing.T) {
 	for name, w := range map[string]sim.Workload{
 		"declared": plainLock(), "given": workload.Of(workload.Lock, newPlainLock()),
 	} {
-		r := run(t, w, sim.Config{Episodes: 200, Seed: 1, NoShrink: true})
+		r := run(t, w, sim.Config{Episodes: 200, Seed: 1, NoShrink: true, Faults: world.AllFaults})
 		for _, property := range []string{"exclusion", "unexpected-error", "orphan", "order"} {
 			if !slices.ContainsFunc(r.Violations, func(f sim.Found) bool { return f.Property == property }) {
 				t.Errorf("%s: no %s in %d episodes: %s %s", name, property, r.Episodes, r.Verdict, r.Reason)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/sim/world"
 )
 
 // exactBugs are those that need exact mode.
@@ -31,7 +32,10 @@ func TestExactKnownBugs(t *testing.T) {
 			continue
 		}
 		t.Logf("%s: in %d episodes; %d clients, %d faults, %d steps", a.ID, c.Episodes, c.Found.Clients, c.Found.Faults, c.Found.Steps)
-		cfg := sim.Config{NoFaultsAtAll: a.Needs == "none", Clients: a.Clients}
+		cfg := sim.Config{Faults: world.AllFaults, Clients: a.Clients}
+		if a.Needs == "none" {
+			cfg.Faults, cfg.NoFaultsAtAll = world.NoFaults, true
+		}
 		if c.Found.Divergence != nil {
 			t.Errorf("%s: %v", a.ID, c.Found.Divergence)
 		}

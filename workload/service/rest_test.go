@@ -175,7 +175,7 @@ func TestExactBrokenAtRest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := test.of.Workload()
-			r, err := sim.Run(t.Context(), w, sim.Config{Episodes: 500, Seed: 1, Until: test.property, NoShrink: true})
+			r, err := sim.Run(t.Context(), w, sim.Config{Episodes: 500, Seed: 1, Until: test.property, NoShrink: true, Faults: world.AllFaults})
 			for _, f := range r.Violations {
 				t.Log(f.Property, f.Message)
 			}

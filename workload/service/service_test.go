@@ -104,7 +104,7 @@ func TestExactBrokenServices(t *testing.T) {
 	}
 	for name, test := range broken {
 		t.Run(name, func(t *testing.T) {
-			r, err := sim.Run(t.Context(), test.of.Workload(), sim.Config{Episodes: 2000, Seed: 1, Until: test.property, NoShrink: true})
+			r, err := sim.Run(t.Context(), test.of.Workload(), sim.Config{Episodes: 2000, Seed: 1, Until: test.property, NoShrink: true, Faults: world.AllFaults})
 			i := slices.IndexFunc(r.Violations, func(f sim.Found) bool { return f.Property == test.property })
 			if i >= 0 && strings.Contains(r.Violations[i].Message, test.says) {
 				return
