@@ -47,6 +47,7 @@ type User struct {
 
 	told   int         // how many sessions were gone when it was last told that one is …
 	toldAt int         // … and the step
+	missed bool        // the event Expired was dropped just now, as the channel of its reader is full
 	sees   atomic.Bool // one of its goroutines has seen since that the session is another one
 }
 

@@ -375,8 +375,12 @@ func (p *process) openClient() {
 	c.OnLate = func(told goclient.Told) { p.comesLate(told) }
 	if w.trace != nil {
 		c.OnFail = func(call *goclient.Call, err error) { w.noteFails(p, call, err) }
-		c.OnFull(func(user int, event zk.Event) { w.noteFull(p, event, user) })
 	}
+	c.OnFull(func(user int, event zk.Event) {
+		if p.users[user].missed = event.State == zk.StateExpired; w.trace != nil {
+			w.noteFull(p, event, user)
+		}
+	})
 	c.OnWait = w.beginsToWait
 	c.SettlesWoken = w.tellsTime // otherwise time passes, too
 	p.inProcess, p.clients = c, []client{inProcess{c}}
@@ -384,11 +388,13 @@ func (p *process) openClient() {
 }
 
 // learnExpiry notes that a process is told that a session of its is gone. Over the wire its client is known; a user who
-// goes by another one learns nothing.
+// goes by another one learns nothing. Nor does one whose event of that was dropped, until it looks.
 func (p *process) learnExpiry(w *World, c *wireClient, session int64) {
 	p.expiriesSeen = append(p.expiriesSeen, w.step)
 	for _, u := range p.users {
 		switch {
+		case u.missed:
+			u.missed = false
 		case p.inProcess != nil && p.inProcess.Stalled(u.Index):
 		case u.over.client != nil && u.over.client != c:
 		default:
