@@ -101,7 +101,7 @@ var wireStrikes = []string{
 // Each way in which a connection can fail strikes over the wire, and none of those that need one in process.
 func TestLossesOverWire(t *testing.T) {
 	w := find(t, "lock", "")
-	runs := testkit.Share(testkit.Sized(60, 200))
+	runs := testkit.Sized(60, 200)
 	for _, s := range []struct {
 		w    *workload.Workload
 		wire bool

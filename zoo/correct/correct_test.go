@@ -1,5 +1,5 @@
 // Package correct has correct recipes in styles that differ from those of package recipes, of which none may be accused:
-// with default settings, and with all faults but wrap and reap.
+// with default settings, which are all faults but the rare ones.
 package correct
 
 import (
